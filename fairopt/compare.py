@@ -100,6 +100,14 @@ def rows(
         the cluster is small enough to look at. Status
         "refused" (the notion does not take this instance) and "failed" (no answer) come with
         `reason`.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import compare
+    >>> found = compare.rows(fo.Instance([[1, 4], [3, 1]], [[9, 18]]))
+    >>> sorted(found[0])[:4]
+    ['efficiency', 'fails', 'gap', 'least']
     """
     from fairopt.filling import SCHEDULERS, fill
     from fairopt.notions import NOTIONS, make

@@ -18,7 +18,17 @@ Criterion = str | Callable[[Instance], Floats]
 
 
 def tasks(instance: Instance) -> Floats:
-    """u = 1: a share is the number of tasks (kesidis2018 (2), (15))."""
+    """u = 1: a share is the number of tasks (kesidis2018 (2), (15)).
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import criteria
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18], [3, 6]])
+    >>> criteria.tasks(inst).round(4)
+    array([[1., 1.],
+           [1., 1.]])
+    """
     return np.broadcast_to(1.0, instance.shape[:2])
 
 
@@ -28,6 +38,15 @@ def drf(instance: Instance) -> Floats:
     Where a task costs differently by server or mode, a unit of output counts what it costs in the
     user's best way: the least max_r d[n,j,k,r] / (a_k sum_j c[j,r]) over its servers j and modes k
     of speed a_k. So a share grows with what the user gets done, never with what it wastes.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import criteria
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18], [3, 6]])
+    >>> criteria.drf(inst).round(4)
+    array([[0.1667, 0.1667],
+           [0.25  , 0.25  ]])
     """
     if instance.demand.ndim == 2 and not instance.modes:
         return drf_use(instance)
@@ -45,13 +64,32 @@ def drf_use(instance: Instance) -> Floats:
 
     Where demand depends on the server this rewards waste: a user has a larger share where its
     tasks cost more. `drf` does not.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import criteria
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18], [3, 6]])
+    >>> criteria.drf_use(inst).round(4)
+    array([[0.1667, 0.1667],
+           [0.25  , 0.25  ]])
     """
     total = instance.pool.sum(axis=0)
     return _largest_ratio(instance, np.broadcast_to(total, instance.capacity.shape))
 
 
 def dominant_share(instance: Instance) -> Floats:
-    """u[n,i] = max_r d[n,r] / c[i,r] of one machine (kesidis2018 (13), F_n of kesidis2016 (11))."""
+    """u[n,i] = max_r d[n,r] / c[i,r] of one machine (kesidis2018 (13), F_n of kesidis2016 (11)).
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import criteria
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18], [3, 6]])
+    >>> criteria.dominant_share(inst).round(4)
+    array([[0.2222, 0.6667],
+           [0.3333, 1.    ]])
+    """
     return _largest_ratio(instance, instance.capacity)
 
 
@@ -62,6 +100,15 @@ def tsf(instance: Instance) -> Floats:
 
     A server that lacks a demanded resource counts 0. So does a server where the user is not
     eligible and its demand there is all 0, which is to say not stated (demand by server).
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import criteria
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18], [3, 6]])
+    >>> criteria.tsf(inst).round(4)
+    array([[0.1667, 0.1667],
+           [0.25  , 0.25  ]])
     """
     instance.only_linear("criterion tsf")
     by_server = instance.demand.ndim == 3
@@ -74,6 +121,15 @@ def cdrf(instance: Instance) -> Floats:
     """u = 1/gamma_n, gamma_n = sum_i gamma[n,i] over the eligible servers (khamse2016).
 
     With modes, gamma is the most output.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import criteria
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18], [3, 6]])
+    >>> criteria.cdrf(inst).round(4)
+    array([[0.1667, 0.1667],
+           [0.25  , 0.25  ]])
     """
     instance.only_linear("criterion cdrf")
     return np.broadcast_to(1.0 / instance.alone.sum(axis=1)[:, None], instance.shape[:2])
@@ -83,6 +139,15 @@ def ps_dsf_sum(instance: Instance) -> Floats:
     """u_n = sum_i max_r d[n,r]/c[i,r] delta[n,i], constant in i (kesidis2018 (12)).
 
     A row of count k has k equal terms.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import criteria
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18], [3, 6]])
+    >>> criteria.ps_dsf_sum(inst).round(4)
+    array([[0.8889, 0.8889],
+           [1.3333, 1.3333]])
     """
     each = np.where(instance.eligible, _largest_ratio(instance, instance.capacity), 0.0)
     return np.broadcast_to((each * instance.count).sum(axis=1)[:, None], instance.shape[:2])
@@ -125,6 +190,15 @@ def score(instance: Instance, criterion: Criterion) -> Floats:
     ------
     UsageError : the name is unknown, or the criterion does not know modes.
     BadInput : a callable gave a wrong shape, or scores that are not finite and > 0.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import criteria
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> criteria.score(inst, 'drf').round(4)
+    array([[0.2222],
+           [0.3333]])
     """
     if isinstance(criterion, str) and criterion not in CRITERIA:
         raise UsageError(f"criterion: found {criterion!r}; wanted one of {', '.join(CRITERIA)}")

@@ -26,7 +26,14 @@ def escaped(character: str) -> str:
 
 @dataclass(frozen=True, order=True)
 class Fault:
-    """One fault of an input: where it is, what was found there, what was wanted."""
+    """One fault of an input: where it is, what was found there, what was wanted.
+
+    Examples
+    --------
+    >>> from fairopt.errors import Fault
+    >>> print(Fault('users.a.weight', '-1', 'a finite number > 0'))
+    users.a.weight: found -1; wanted a finite number > 0
+    """
 
     place: str
     found: str

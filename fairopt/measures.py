@@ -105,6 +105,14 @@ def measure(
     -------
     dict : name -> finite number, or None where undefined (nobody offers the resource, everybody
         has nothing, a number beyond floating point). One key `utilisation.NAME` per resource.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt.measures import measure
+    >>> answer = fo.solve(fo.Instance([[1, 4], [3, 1]], [[9, 18]]), fo.MaxMin())
+    >>> round(measure(answer)['jain'], 4)
+    1.0
     """
     allocation.instance.only_linear("measures")
     # numbers beyond floating point become None below, without a warning

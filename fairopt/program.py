@@ -84,6 +84,16 @@ def feasible_set(instance: Instance, score: Floats, unit: Floats) -> FeasibleSet
     instance : the cluster.
     score : (N, I), share of one task.
     unit : (N,) > 0, a share of about the size expected of each user.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fairopt as fo
+    >>> from fairopt import criteria, program
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> space = program.feasible_set(inst, criteria.tasks(inst), np.ones(2))
+    >>> space.share.shape
+    (2,)
     """
     if instance.plain:
         return pair_set(instance, score, unit)
@@ -159,6 +169,16 @@ class Program:
 
     `definition` holds further constraints that define terms of the objective. The objective may be
     that of the notion times a positive factor, which its `program` then names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fairopt as fo
+    >>> from fairopt import criteria
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> program = fo.ProportionalFair().program(inst, criteria.tasks(inst), np.ones(2))
+    >>> program.objective.is_concave()
+    True
     """
 
     objective: Any

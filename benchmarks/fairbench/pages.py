@@ -62,7 +62,8 @@ def text(
         ":alt: Performance profiles of the entrants, for alpha-fairness and for max-min",
         "",
         "Performance profiles: which part of the instances is solved or exact within so many times "
-        "the seconds of the fastest that solves it. Times under a millisecond count as one.",
+        "the seconds of a processor of the fastest that solves it. Times under a millisecond count "
+        "as one.",
         "```",
         "",
         "## By family",
@@ -107,15 +108,15 @@ def _measured(records: list[Record], lines: dict[str, Any], limit: float) -> lis
         "`solve(problem) -> tasks[, prices]`; `benchmarks/fairbench/README.md` says how to enter. "
         "All of this page is written by",
         "",
-        f"    python -m benchmarks.fairbench{whole} --journal benchmarks/fairbench/runs.jsonl "
-        "--write docs/results",
+        f"    python -m benchmarks.fairbench{whole} --write docs/results \\",
+        "        --journal benchmarks/fairbench/runs.jsonl",
         "",
         "which runs what the journal does not have. Without `--journal` everything is run anew; "
         "entrants whose libraries are in another environment are run there with `--python`.",
         "",
         f"{len(names)} of {len(lines)} instances ({len(names) - levels} alpha-fair, {levels} "
         f"max-min), {limit:g} s a run, each in a process of its own with one thread, one timed at "
-        f"a time; imports and a toy are not timed. {_busy(records)} Measured "
+        f"a time; imports and a toy are not timed. {_busy(records, limit)} Measured "
         + (f"on {days[0]}." if len(days) == 1 else f"from {days[0]} to {days[-1]}."),
         "",
         f"Of the {len(names)} reference answers, {proofs.count('fractions')} are exact fractions, "
@@ -131,33 +132,31 @@ def _measured(records: list[Record], lines: dict[str, Any], limit: float) -> lis
         f"- *solved*: the same within {FAIR:g}. *far*: it fits, and somebody is further off.",
         f"- *overrun*: a row is overrun by more than {FITS:g}. *failed*: an error or no answer. "
         f"*late*: none in {limit:g} s. *cannot*: the entrant says that it cannot state the notion.",
-        "- *mean s*: shifted geometric mean (shift "
-        f"{tables.SHIFT:g} s) over all instances asked; what is not exact or solved counts as "
-        f"{limit:g} s. Next to it the same of the seconds of a processor (of DeDe, whose work "
-        "is done by processes that it starts, only its own), and of the clock without those that "
-        "the entrant cannot state.",
+        f"- *mean s*: shifted geometric mean (shift {tables.SHIFT:g} s) over all instances asked; "
+        f"what is not exact or solved counts as {limit:g} s. Next to it the same of the seconds of "
+        "a processor, by which the rows are ordered (of DeDe, whose work is done by processes that "
+        "it starts, only its own), and of the clock without those that the entrant cannot state.",
         "- *distance*: the worst user's relative distance from the reference, after the answer "
         "is cut to fit.",
         "- *MB*: what the solve adds to the process's peak memory.",
     ]
 
 
-def _busy(records: list[Record]) -> str:
+def _busy(records: list[Record], limit: float) -> str:
     """How much of a processor timed processes had, which says whether the machine was shared."""
-    parts = []
-    for own in tables.by_entrant(records).values():
-        timed = [r for r in own if r.get("seconds", 0) > 0.1 and "processor" in r]
-        if timed:
-            parts.append(sum(r["processor"] for r in timed) / sum(r["seconds"] for r in timed))
-    if not parts:
+    # chosen by the processor: by the clock, runs that had to wait would be chosen
+    timed = [r for r in records if r.get("processor", 0) > 0.1]
+    if not timed:
         return ""
-    part = float(np.median(parts))
-    said = f"A timed process had {100 * part:.0f} % of a processor (median over entrants), so that "
+    part = float(np.median([r["processor"] / r["seconds"] for r in timed]))
+    said = f"A timed process had {100 * part:.0f} % of a processor (median of runs), so that "
     if part > 0.9:
         return said + "little else ran on the machine."
-    return (
-        said + f"**the machine was shared**: times of the clock are about {1 / part:.1f} times "
-        "those of a machine of its own, and more runs are late; distances do not depend on it."
+    return said + (
+        f"**the machine was shared**: times of the clock are about {1 / part:.1f} times those of a "
+        f"machine of its own, and {limit:g} s were often no more than {limit * part:.1f} s of a "
+        "processor: *late* says little here. The order of the table and the profiles are of seconds "
+        "of a processor and hardly depend on it; distances do not."
     )
 
 

@@ -51,7 +51,7 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
         axis.set_xlim(1, MOST)
         axis.set_ylim(0, 1.02)
         axis.set_title(f"{title}: {len(names)} instances")
-        axis.set_xlabel("seconds over those of the fastest that solves it")
+        axis.set_xlabel("seconds of a processor over those of the fastest that solves it")
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("part of the instances solved")
     figure.legend(drawn.values(), drawn, fontsize=8, loc="outside lower center", ncols=5)
@@ -59,4 +59,4 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
 
 
 def _time(record: dict[str, Any]) -> float:
-    return max(record["seconds"], FLOOR) if record["outcome"] in SOLVED else np.inf
+    return max(record["processor"], FLOOR) if record["outcome"] in SOLVED else np.inf

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,8 @@ def run(
         timer.cancel()
         process.kill()
         process.stdout.close()
+        with suppress(BrokenPipeError):  # of what was not read
+            process.stdin.close()
         process.wait()
 
 

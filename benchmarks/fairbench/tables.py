@@ -31,7 +31,7 @@ def by_entrant(records: list[Record]) -> dict[str, list[Record]]:
 
 
 def table(records: list[Record], limit: float) -> list[str]:
-    """A row an entrant, the quickest by shifted geometric mean first."""
+    """A row an entrant, the least mean seconds of a processor first."""
     heads = ["entrant", "asked", "exact", "solved", "far", "overrun", "failed", "late", "cannot"]
     heads += ["mean s", "of a processor", "of what it states", "median distance", "worst"]
     heads += ["largest MB"]
@@ -45,7 +45,7 @@ def table(records: list[Record], limit: float) -> list[str]:
         cells += [f"{mean(stated, limit):.3g}" if stated else "-"]
         cells += [f"{np.median(off):.1e}", f"{max(off):.1e}"] if off else ["-", "-"]
         cells.append(f"{max((r.get('memory', 0.0) for r in stated), default=0.0):.0f}")
-        rows.append((mean(own, limit), cells))
+        rows.append((mean(own, limit, "processor"), cells))
     rows.sort(key=lambda row: row[0])
     out = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
     return out + ["| " + " | ".join(map(str, cells)) + " |" for _, cells in rows]

@@ -65,6 +65,15 @@ def service_curves(
     ------
     BadInput, UsageError : no pool, a bad mix, mean, load or rule.
     Infeasible : a load of 1 or more, with its inequality.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import dynamics
+    >>> inst = fo.Instance([[1], [2]], [[1]], users=['a', 'b'])
+    >>> (row,) = dynamics.service_curves(inst, [0.5], rules=('pf',))
+    >>> {name: round(rate, 6) for name, rate in row['gamma'].items()}
+    {'a': 0.5, 'b': 0.25}
     """
     pieces = [
         {**piece, "edge": edge, "flow": flow, "most": most}
@@ -115,6 +124,15 @@ def lying_curves(
     -------
     rows: "load", "rule", "liar" (a user, or ""), "needs" [R], and what `Lie.plain` says, or a
     "reason".
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import dynamics
+    >>> inst = fo.Instance([[1, .5], [0, 1]], [[1, 1]], users=['a', 'b'])
+    >>> found = dynamics.lying_curves(inst, [0.3], claims={'r1': 0.5, 'r2': 1.0})
+    >>> sorted(found[0])[:3]
+    ['claimed', 'liar', 'load']
     """
     parts = pool_parts(instance)
     if needs is None:

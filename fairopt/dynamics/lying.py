@@ -32,6 +32,13 @@ class Lie:
     ----------
     claimed : (R,) what it claims.
     short_true, short_lie : of a short transaction. long_true, long_lie : of one always there.
+
+    Examples
+    --------
+    >>> from fairopt import dynamics
+    >>> others = dynamics.Others([[1, 0.5]], [0.25], 'pf')
+    >>> round(others.lie([0, 1], [2 / 3, 1]).short_gain, 4)
+    0.0976
     """
 
     claimed: tuple[float, ...]
@@ -69,6 +76,13 @@ class Others:
     Parameters
     ----------
     requirements (K, R), loads (K,), notion, means, edge, flow, most : as of `service_rates`.
+
+    Examples
+    --------
+    >>> from fairopt import dynamics
+    >>> others = dynamics.Others([[1, 0.5]], [0.25], 'pf')
+    >>> others.lie([0, 1], [2 / 3, 1]).short_gain > 0
+    True
     """
 
     def __init__(

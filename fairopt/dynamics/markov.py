@@ -52,6 +52,13 @@ class ServiceRates:
     stable : "proved", or "not known" where nobody has shown that L < 1 suffices.
     cycles : of the solver, on the last box.
     chance : the law pi on the box.
+
+    Examples
+    --------
+    >>> from fairopt import dynamics
+    >>> found = dynamics.service_rates([[1.0], [1.0]], [0.2, 0.3], 'pf')
+    >>> found.rates.round(6), found.stable
+    (array([0.5, 0.5]), 'proved')
     """
 
     rates: Floats

@@ -49,6 +49,15 @@ class Online:
     use : {resource: Estimate of the time-averaged part of the whole cluster in use}.
     stay : {user: Estimate of a framework's mean time from arrival to end}.
     records : what each replication counted, see `replicate`.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import dynamics
+    >>> asked = {"frameworks": 2, "tasks_per_job": 2}
+    >>> (found,) = dynamics.simulate_online(fo.Instance([[1], [2]], [[4]]), ['drf'], **asked)
+    >>> sorted(found.use)
+    ['r1']
     """
 
     scheduler: str
@@ -106,6 +115,15 @@ def simulate_online(
     Raises
     ------
     BadInput, UsageError : a task that fits on no machine, unknown names, bad numbers.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import dynamics
+    >>> asked = {"frameworks": 2, "tasks_per_job": 2}
+    >>> (found,) = dynamics.simulate_online(fo.Instance([[1], [2]], [[4]]), ['drf'], **asked)
+    >>> found.scheduler, found.offers
+    ('drf', 'characterised')
     """
     settings = {
         "frameworks": frameworks,

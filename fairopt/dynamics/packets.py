@@ -85,6 +85,16 @@ def simulate_packets(
     ------
     Infeasible : a load of 1 or more.
     BadInput, UsageError : no pool, an unknown rule, bad numbers.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import dynamics
+    >>> inst = fo.Instance([[1], [2]], [[1]], users=['a', 'b'])
+    >>> few = {"flows": 20, "warmup": 2, "packets_per_flow": 50}
+    >>> found = dynamics.simulate_packets(inst, [0.4], rules=('pf',), **few)
+    >>> found.rows[0].rule, found.rows[0].measured
+    ('pf', 200)
     """
     settings: dict[str, Any] = {
         "packets_per_flow": packets_per_flow,
@@ -149,6 +159,16 @@ def packet_rates(
     Raises
     ------
     BadInput, UsageError : no pool, unknown classes, bad numbers, an unknown rule.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import dynamics
+    >>> inst = fo.Instance([[1], [2]], [[1]], users=['a', 'b'])
+    >>> short = {"horizon": 2000.0, "warmup": 200.0, "compiled": False}
+    >>> found = dynamics.packet_rates(inst, {'a': 1, 'b': 1}, 'pf', **short)
+    >>> found
+    {'a': 0.5, 'b': 0.25}
     """
     _known([rule])
     parts = pool_parts(instance)

@@ -49,6 +49,14 @@ class Priced:
     steps : after which everything stays within `WITHIN` of the exact tasks; None unless settled.
     tasks, mean : (N,) tasks at the end, and their mean over the second half of the steps.
     off, mean_off : how far these are from the exact tasks, relative to each user's own.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import dynamics
+    >>> answer = fo.solve(fo.Instance([[1, 4], [3, 1]], [[9, 18]]), fo.ProportionalFair())
+    >>> dynamics.by_prices(answer, 0.01).tasks.round(3)
+    array([4.091, 1.636])
     """
 
     theta: float
@@ -70,6 +78,14 @@ def by_prices(exact: Allocation, theta: float, most: int = 100_000) -> Priced:
     Raises
     ------
     BadInput : another notion, limits (they have no price here), theta or most out of range.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import dynamics
+    >>> answer = fo.solve(fo.Instance([[1, 4], [3, 1]], [[9, 18]]), fo.ProportionalFair())
+    >>> dynamics.by_prices(answer, 0.01).ended
+    'settled'
     """
     exact.instance.only_plain("prices by themselves")
     inst = _checked(exact, theta, most)

@@ -95,7 +95,14 @@ def _finished(
 
 
 class Estimate(NamedTuple):
-    """A mean over replications and its 95% interval by Student's t; one replication has none."""
+    """A mean over replications and its 95% interval by Student's t; one replication has none.
+
+    Examples
+    --------
+    >>> from fairopt.dynamics import Estimate
+    >>> Estimate(2.0, 1.5, 2.5)
+    Estimate(mean=2.0, low=1.5, high=2.5)
+    """
 
     mean: float
     low: float

@@ -31,6 +31,16 @@ class Row:
     use : {resource: Estimate of the time-averaged part of the pool in use}.
     measured : jobs or flows measured, in all replications.
     records : what each replication counted.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import dynamics
+    >>> inst = fo.Instance([[1], [2]], [[1]], users=['a', 'b'])
+    >>> few = {"flows": 20, "warmup": 2, "packets_per_flow": 50}
+    >>> found = dynamics.simulate_packets(inst, [0.4], rules=('pf',), **few)
+    >>> sorted(found.rows[0].gamma)
+    ['a', 'b']
     """
 
     load: float
@@ -51,6 +61,16 @@ class Runs:
     rows : one a load and rule.
     work : of a job or flow, in the unit of 1 / rate.
     settings : what the rows have in common.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import dynamics
+    >>> inst = fo.Instance([[1], [2]], [[1]], users=['a', 'b'])
+    >>> few = {"flows": 20, "warmup": 2, "packets_per_flow": 50}
+    >>> found = dynamics.simulate_packets(inst, [0.4], rules=('pf',), **few)
+    >>> [(row.load, row.rule) for row in found.rows]
+    [(0.4, 'pf')]
     """
 
     rows: tuple[Row, ...]

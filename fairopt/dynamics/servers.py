@@ -78,6 +78,14 @@ class OverTime:
     tasks : (T + 1, N, I), tasks at the start and after each of T rounds.
     present : (T + 1, N), who was there.
     phases : one a time between two changes of who is there.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import dynamics
+    >>> found = dynamics.by_themselves(fo.Instance([[1, 4], [3, 1]], [[9, 18], [6, 6]]), rounds=5)
+    >>> found.tasks.shape, len(found.phases)
+    ((6, 2, 2), 1)
     """
 
     instance: Instance
@@ -134,6 +142,15 @@ def by_themselves(
     References
     ----------
     khamse2016 section V and Figure 6.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import dynamics
+    >>> found = dynamics.by_themselves(fo.Instance([[1, 4], [3, 1]], [[9, 18], [6, 6]]), rounds=5)
+    >>> found.tasks[-1].round(3)
+    array([[4.286, 0.   ],
+           [0.857, 2.   ]])
     """
     instance.only_plain("servers by themselves")
     leave, back = _checked(instance, rounds, away or {}, order, delay, damping, seed)

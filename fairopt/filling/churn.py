@@ -46,6 +46,15 @@ class Churned:
     """The result: the last allocation, one Moment per event and one at the end.
 
     `finished` is the step at which nothing more could be placed.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt.filling import churn
+    >>> inst = fo.Instance([[5, 1], [1, 5]], [[100, 30], [30, 100]])
+    >>> done = churn(inst, [], 'rps-dsf')
+    >>> done.placed, done.finished
+    (42, 42)
     """
 
     allocation: Allocation
@@ -94,6 +103,14 @@ def churn(
     ------
     BadInput : events of unknown users or actions, or negative times.
     UsageError : an unknown policy.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt.filling import churn
+    >>> inst = fo.Instance([[5, 1], [1, 5]], [[100, 30], [30, 100]])
+    >>> churn(inst, [(100, 'leave', 'u1')], 'drf').allocation.totals
+    array([ 0., 26.])
     """
     if policy not in POLICIES:
         raise UsageError(f"policy: found {policy!r}; wanted one of {', '.join(POLICIES)}")

@@ -26,6 +26,15 @@ class Filler:
     """A scheduler bound to an instance; can be run many times (trials, churn).
 
     Parameters are those of `fill`.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt.filling import Filler
+    >>> import random
+    >>> filler = Filler(fo.Instance([[1, 4], [3, 1]], [[9, 18]]), 'drf')
+    >>> filler.run(random.Random(0))
+    {1: 'no machine fits', 0: 'no machine fits'}
     """
 
     def __init__(

@@ -20,6 +20,14 @@ class Optimum:
     allocation : the best packing found.
     total : its number of tasks.
     bound : no packing holds more tasks; proved in integers. It equals `total` at the optimum.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt.filling import optimum
+    >>> found = optimum(fo.Instance([[1, 4], [3, 1]], [[9, 18]]))
+    >>> found.total, found.bound
+    (5.0, 5.0)
     """
 
     allocation: Allocation
@@ -51,6 +59,13 @@ def optimum(instance: Instance, time_limit: float | None = None) -> Optimum:
     ----------
     instance : the cluster.
     time_limit : seconds of the search; the best packing by then is returned with its bound.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt.filling import optimum
+    >>> optimum(fo.Instance([[1, 4], [3, 1]], [[9, 18]])).total
+    5.0
     """
     from fairopt.whole.optima import optimum as found_by
     from fairopt.whole.optima import total

@@ -25,6 +25,14 @@ class Trials:
     mean, sd : (N, I) of the tasks; each sd is the population's (divided by the number of trials).
     unused, unused_sd : (I, R) mean and sd of the capacity left on the whole row.
     total, total_sd : mean and sd of the sum of all tasks.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt.filling import run_trials
+    >>> found = run_trials(fo.Instance([[1, 4], [3, 1]], [[9, 18]]), 'rrr-ps-dsf', trials=5)
+    >>> found.trials, found.total
+    (5, 5.0)
     """
 
     trials: int
@@ -59,7 +67,17 @@ def run_trials(
     server_tie: str = "lowest",
     progress: Callable[[int, int], None] | None = None,
 ) -> Trials:
-    """Fill `trials` times from empty machines, all draws from one generator of the seed."""
+    """Fill `trials` times from empty machines, all draws from one generator of the seed.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt.filling import run_trials
+    >>> found = run_trials(fo.Instance([[1, 4], [3, 1]], [[9, 18]]), 'rrr-ps-dsf', trials=5)
+    >>> found.mean
+    array([[3.],
+           [2.]])
+    """
     filler = Filler(instance, scheduler, selection, seed, increment, user_tie, server_tie)
     draw = random.Random(seed)
     tasks = np.empty((trials, *instance.shape[:2]))

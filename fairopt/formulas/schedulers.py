@@ -8,7 +8,14 @@ from fairopt.errors import UsageError
 
 
 class Scheduler(NamedTuple):
-    """A criterion, the default server selection, and the source."""
+    """A criterion, the default server selection, and the source.
+
+    Examples
+    --------
+    >>> from fairopt.filling import SCHEDULERS
+    >>> SCHEDULERS['drf'].criterion
+    'drf'
+    """
 
     criterion: str
     selection: str

@@ -91,6 +91,12 @@ class Notion(ABC):
 
     A class that brings a program, or another way, is a notion of its own, whatever it inherits
     from: its program is what is solved. It is judged as a member of a family only if it says so.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> isinstance(fo.AlphaFair(2), fo.notions.Notion), fo.AlphaFair(2).family
+    (True, 'alpha-fair')
     """
 
     name: ClassVar[str]

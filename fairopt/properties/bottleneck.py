@@ -28,6 +28,15 @@ def bottleneck_fair(alloc: Allocation) -> Check:
     -------
     Check : residual as in `divided_fairly`; tolerance 1e-6. Holds where no such r exists, which
         the witness then says.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import properties
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> answer = fo.solve(inst, fo.MaxMin(criterion='drf'))
+    >>> properties.bottleneck_fair(answer).holds
+    True
     """
     r = common_dominant(alloc.instance)
     if r is None:
@@ -43,6 +52,15 @@ def single_resource_fair(alloc: Allocation) -> Check:
     -------
     Check : residual as in `divided_fairly`; tolerance 1e-6. Holds where there are several
         resources, which the witness then says.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import properties
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> answer = fo.solve(inst, fo.MaxMin(criterion='drf'))
+    >>> properties.single_resource_fair(answer).holds
+    True
     """
     size = alloc.instance.shape[2]
     if size > 1:

@@ -27,6 +27,15 @@ def no_justified_complaints(alloc: Allocation) -> Check:
     -------
     Check : residual is the largest over users of the least, over the resources a user demands, of
         max(part of the resource that is free, part of its due that the user lacks); tolerance 1e-6.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import properties
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> answer = fo.solve(inst, fo.MaxMin(criterion='drf'))
+    >>> properties.no_justified_complaints(answer).holds
+    False
     """
     inst = alloc.instance
     entitled = parts(inst)

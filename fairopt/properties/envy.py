@@ -30,6 +30,15 @@ def envy_free(alloc: Allocation) -> Check:
     -------
     Check : residual is the largest (a - b) / a, for a the tasks a user would run with another's
         holdings and b those it runs with its own; tolerance 1e-6.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import properties
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> answer = fo.solve(inst, fo.MaxMin(criterion='drf'))
+    >>> properties.envy_free(answer).holds
+    True
     """
     inst = alloc.instance
     worst, witness = 0.0, ""

@@ -47,6 +47,14 @@ def resource_monotone(
     Raises
     ------
     NotCertified, UsageError, ... : as `solve` on the instance. UsageError : trials below 1.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import properties
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> properties.resource_monotone(inst, fo.ProportionalFair(), trials=3).holds
+    False
     """
     truth = truth_of(instance, notion)
 
@@ -110,6 +118,14 @@ def population_monotone(
     Raises
     ------
     NotCertified, UsageError, ... : as `solve` on the instance. UsageError : trials below 1.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import properties
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> properties.population_monotone(inst, fo.ProportionalFair(), trials=2).holds
+    True
     """
     truth = truth_of(instance, notion)
     users = range(len(instance.users))

@@ -33,6 +33,15 @@ def pareto_optimal(alloc: Allocation) -> Check:
     -------
     Check : residual is the sum of gains, each divided by gamma_n; tolerance 1e-6. NaN (does not
         hold) if the linear program fails.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import properties
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> answer = fo.solve(inst, fo.MaxMin(criterion='drf'))
+    >>> properties.pareto_optimal(answer).holds
+    True
     """
     inst = alloc.instance
     better = _dominating(alloc)

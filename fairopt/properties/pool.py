@@ -27,6 +27,15 @@ def pool_sharing_incentive(alloc: Allocation) -> Check:
     -------
     Check : residual is the largest part of its due that a user lacks; tolerance 1e-6. Holds where
         there are several servers, which the witness then says.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import properties
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> answer = fo.solve(inst, fo.MaxMin(criterion='drf'))
+    >>> properties.pool_sharing_incentive(answer).holds
+    True
     """
     name = "pool-sharing-incentive"
     inst = alloc.instance
@@ -67,6 +76,15 @@ def single_bottleneck_fair(alloc: Allocation) -> Check:
     Check : residual is (high - low) / high, for high the largest level and low the smallest of a
         user below its limit; tolerance 1e-6. Holds where there are several servers, or not exactly
         one full resource, which the witness then says.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import properties
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> answer = fo.solve(inst, fo.MaxMin(criterion='drf'))
+    >>> properties.single_bottleneck_fair(answer).holds
+    False
     """
     name = "single-bottleneck-fair"
     inst = alloc.instance

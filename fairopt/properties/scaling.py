@@ -102,6 +102,14 @@ def scale_invariant(
     Raises
     ------
     NotCertified, UsageError, ... : as `solve` on the instance. UsageError : trials below 1.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import properties
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> properties.scale_invariant(inst, fo.ProportionalFair(), trials=3).holds
+    True
     """
     truth = truth_of(instance, notion)
     users = range(len(instance.users))

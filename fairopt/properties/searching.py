@@ -41,6 +41,15 @@ class Searched(Check):
     tried : number of changes of the instance that were tried.
     unproved : how many of them had no certified answer and were ignored.
     found : the worst change, as plain data.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import properties
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> found = properties.scale_invariant(inst, fo.ProportionalFair(), trials=2)
+    >>> found.holds, found.tried
+    (True, 2)
     """
 
     tried: int = 0

@@ -26,6 +26,15 @@ def sharing_incentive(alloc: Allocation) -> Check:
     Returns
     -------
     Check : residual is the largest part of its due that a user lacks; tolerance 1e-6.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt import properties
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> answer = fo.solve(inst, fo.MaxMin(criterion='drf'))
+    >>> properties.sharing_incentive(answer).holds
+    True
     """
     inst = alloc.instance
     part = parts(inst)

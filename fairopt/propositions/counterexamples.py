@@ -49,6 +49,15 @@ def save(rows: list[Row], folder: str | os.PathLike[str]) -> dict[str, Path]:
     Raises
     ------
     UsageError : the folder cannot be made or written in.
+
+    Examples
+    --------
+    >>> from fairopt import propositions
+    >>> import tempfile
+    >>> rows = propositions.run(['kesidis2018/definition-1-printed'], trials=5)
+    >>> path = propositions.save(rows, tempfile.mkdtemp())['kesidis2018/definition-1-printed']
+    >>> path.name
+    'kesidis2018-definition-1-printed.toml'
     """
     root = made_folder(folder)
     files = {}
@@ -66,6 +75,13 @@ def made_folder(folder: str | os.PathLike[str]) -> Path:
     Raises
     ------
     UsageError : it cannot be created.
+
+    Examples
+    --------
+    >>> from fairopt import propositions
+    >>> import tempfile
+    >>> propositions.made_folder(tempfile.mkdtemp() + '/new').name
+    'new'
     """
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -82,6 +98,15 @@ def replay(model: Model | str | os.PathLike[str]) -> list[tuple[str, Check]]:
     UsageError : no case names a proposition, or a case names an unknown one.
     BadInput : a case without a seed, or an instance that does not meet the hypotheses of the case.
     NotCertified : the statement cannot be decided on the instance.
+
+    Examples
+    --------
+    >>> from fairopt import propositions
+    >>> import tempfile
+    >>> rows = propositions.run(['kesidis2018/definition-1-printed'], trials=5)
+    >>> path = propositions.save(rows, tempfile.mkdtemp())['kesidis2018/definition-1-printed']
+    >>> [(what, check.holds) for what, check in propositions.replay(path)]
+    [('kesidis2018/definition-1-printed', False)]
     """
     if not isinstance(model, Model):
         model = read(model)

@@ -20,6 +20,13 @@ class Row:
     undecided : number of undecided trials, by reason.
     margin, witness : of the worst decided trial; margin None if no trial was decided.
     counterexample : the smallest found, shrunk, as a model to replay; None if none was found.
+
+    Examples
+    --------
+    >>> from fairopt import propositions
+    >>> (row, *_) = propositions.run(['kesidis2018/definition-1-printed'], trials=5)
+    >>> row.label, row.trials
+    ('kesidis2018/definition-1-printed', 5)
     """
 
     name: str

@@ -56,6 +56,13 @@ def run(
     ------
     UsageError : an unknown name, fewer than one trial, a negative seed, a resume file of another
         kind or in use.
+
+    Examples
+    --------
+    >>> from fairopt import propositions
+    >>> (row, *_) = propositions.run(['kesidis2018/definition-1-printed'], trials=5)
+    >>> row.refuted, row.trials
+    (True, 5)
     """
     if trials < 1 or seed < 0:
         wanted = "at least 1 trial and a seed of at least 0"

@@ -20,7 +20,14 @@ CheckerT = TypeVar("CheckerT", bound=Checker)
 
 
 class Undecided(Exception):
-    """The trial does not decide the statement: no certified answer, or a premise not met."""
+    """The trial does not decide the statement: no certified answer, or a premise not met.
+
+    Examples
+    --------
+    >>> from fairopt import propositions
+    >>> issubclass(propositions.Undecided, Exception)
+    True
+    """
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,14 @@ class Hypothesis:
     name : a few words, or its number in the source, such as "(14)".
     holds : whether an instance meets it.
     without : a generator of instances that can break it; None if it is not to be broken.
+
+    Examples
+    --------
+    >>> from fairopt import propositions
+    >>> two = propositions.Hypothesis('two users', lambda inst: len(inst.users) == 2)
+    >>> import fairopt as fo
+    >>> two.holds(fo.Instance([[1], [2]], [[1]]))
+    True
     """
 
     name: str
@@ -56,6 +71,12 @@ class Statement:
     reading : "printed" if the text is judged as printed and a corrected statement exists,
         "corrected" for that one, else "".
     notion : the notion that the check solves, if it is one; named in a saved counterexample.
+
+    Examples
+    --------
+    >>> from fairopt import propositions
+    >>> propositions.find('kesidis2018/proposition-2').source
+    'kesidis2018 Proposition 2, (15), (16)'
     """
 
     name: str
@@ -112,6 +133,15 @@ def certified(instance: Instance, notion: Notion, reduce: bool = True) -> Alloca
     Raises
     ------
     Undecided : no answer is certified.
+
+    Examples
+    --------
+    >>> from fairopt import propositions
+    >>> import fairopt as fo
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> found = propositions.certified(inst, fo.ProportionalFair())
+    >>> found.certificate.verdict
+    'certified'
     """
     from fairopt.solving import solve
 

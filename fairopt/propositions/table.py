@@ -57,6 +57,12 @@ def find(name: str) -> Statement:
     Raises
     ------
     UsageError : no statement has that name; the message lists the nearest.
+
+    Examples
+    --------
+    >>> from fairopt import propositions
+    >>> propositions.find('kesidis2018/proposition-2').name
+    'kesidis2018/proposition-2'
     """
     if name not in table():
         raise UsageError(f"proposition: found {name!r}; {_nearest(name)}")
@@ -73,6 +79,12 @@ def selected(names: Iterable[str] | None = None) -> tuple[str, ...]:
     Raises
     ------
     UsageError : a name is unknown.
+
+    Examples
+    --------
+    >>> from fairopt import propositions
+    >>> len(propositions.selected(['kesidis2018'])) > 3
+    True
     """
     if names is None:
         return tuple(table())

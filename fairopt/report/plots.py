@@ -71,6 +71,15 @@ def plot(
     ------
     UsageError : an unknown kind, ending, parameter or measure; nothing to draw.
     MissingExtra : matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import fairopt as fo
+    >>> from fairopt.report.plots import plot
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> found = fo.sweep(inst, [fo.AlphaFair(a) for a in (1, 2, 4)])
+    >>> plot(found, tempfile.mkdtemp() + '/shares.svg')
     """
     file_format(path)
     if kind is not None and kind not in KINDS:

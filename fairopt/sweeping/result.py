@@ -43,6 +43,14 @@ class Sweep:
         ("" where answered). Where answers were kept, "instance" is the position of the point's
         instance, and "answer" its tasks and prices as in a file.
     instances : the different instances of the points, if answers were kept.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> found = fo.sweep(inst, [fo.AlphaFair(a) for a in (1, 2)])
+    >>> len(found.rows)
+    2
     """
 
     rows: tuple[dict[str, Any], ...]

@@ -42,6 +42,14 @@ def optimum(
     Raises
     ------
     UsageError : another kind; as of `whole`.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> from fairopt.whole.optima import optimum
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    >>> optimum(inst).totals
+    (4, 1)
     """
     if kind not in KINDS:
         raise UsageError(f"optimum: found {kind!r}; wanted one of {', '.join(KINDS)}")

@@ -40,6 +40,17 @@ class Cluster:
     read : what was read.
     gpu_kinds : kinds of cards with their speed, as the option --gpu-kind of `fairopt plan`.
     see : labels that tell nodes apart although no pod asks for them.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from fairopt import connect
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "nodes.csv").write_text("node,cpu,memory,count\\nn,8,32Gi,2\\n")
+    >>> _ = (folder / "teams.csv").write_text("team,cpu,memory,tasks\\na,1,4Gi,20\\nb,2,2Gi,9\\n")
+    >>> cluster = connect.tables(folder / "nodes.csv", folder / "teams.csv")
+    >>> print(cluster)
+    Cluster(2 nodes, 2 queues, 2 workloads)
     """
 
     def __init__(
@@ -182,6 +193,16 @@ def kubernetes(
     ------
     BadInput : with every fault, each with the name of its object and the field.
     UsageError : a weight of a queue that there is not.
+
+    Examples
+    --------
+    >>> from fairopt import connect
+    >>> node = {"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "8"}}}
+    >>> pod = {"kind": "Pod", "metadata": {"name": "p", "namespace": "team"}}
+    >>> pod["spec"] = {"nodeName": "n", "containers": [{"resources": {"requests": {"cpu": "2"}}}]}
+    >>> pod["status"] = {"phase": "Running"}
+    >>> print(connect.kubernetes([node, pod]))
+    Cluster(1 nodes, 1 queues, 1 workloads)
     """
     read = sources.Sources("what was given", group_by, undivided)
     for k, own in enumerate(given):
@@ -200,6 +221,25 @@ def kueue(*given: Given, **options: Any) -> Cluster:
     Raises
     ------
     UsageError : no object of Kueue among what is given.
+
+    Examples
+    --------
+    >>> from fairopt import connect
+    >>> node = {"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "8"}}}
+    >>> pod = {"kind": "Pod", "metadata": {"name": "p", "namespace": "team"}}
+    >>> pod["spec"] = {"nodeName": "n", "containers": [{"resources": {"requests": {"cpu": "2"}}}]}
+    >>> pod["status"] = {"phase": "Running"}
+    >>> quota = {"name": "cpu", "nominalQuota": "8"}
+    >>> group = {"coveredResources": ["cpu"], "flavors": [{"name": "any", "resources": [quota]}]}
+    >>> queue = {"kind": "ClusterQueue", "apiVersion": "kueue.x-k8s.io/v1beta1"}
+    >>> queue["metadata"] = {"name": "q"}
+    >>> flavor = {"kind": "ResourceFlavor", "metadata": {"name": "any"}, "spec": {}}
+    >>> flavor["apiVersion"] = queue["apiVersion"]
+    >>> queue["spec"] = {"resourceGroups": [group]}
+    >>> local = {"kind": "LocalQueue", "apiVersion": "kueue.x-k8s.io/v1beta1"}
+    >>> local |= {"metadata": {"name": "l", "namespace": "team"}, "spec": {"clusterQueue": "q"}}
+    >>> print(connect.kueue([node, pod, queue, local, flavor]))
+    Cluster(1 nodes, 1 queues, 1 workloads)
     """
     found = kubernetes(*given, **options)
     if found.read.kueue is None:
@@ -222,6 +262,17 @@ def tables(
     Raises
     ------
     BadInput : with every fault, each with its line and column.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from fairopt import connect
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "nodes.csv").write_text("node,cpu,memory,count\\nn,8,32Gi,2\\n")
+    >>> _ = (folder / "teams.csv").write_text("team,cpu,memory,tasks\\na,1,4Gi,20\\nb,2,2Gi,9\\n")
+    >>> cluster = connect.tables(folder / "nodes.csv", folder / "teams.csv")
+    >>> print(cluster)
+    Cluster(2 nodes, 2 queues, 2 workloads)
     """
     given = [own for own in (nodes, teams, held) if own is not None]
     return kubernetes(*given, gpu_kinds=gpu_kinds, **options)

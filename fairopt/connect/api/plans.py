@@ -27,6 +27,18 @@ class Plan:
     Parameters
     ----------
     data : the plan as plain data; `docs/reference/plans.md` says what is in it.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from fairopt import connect
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "nodes.csv").write_text("node,cpu,memory,count\\nn,8,32Gi,2\\n")
+    >>> _ = (folder / "teams.csv").write_text("team,cpu,memory,tasks\\na,1,4Gi,20\\nb,2,2Gi,9\\n")
+    >>> cluster = connect.tables(folder / "nodes.csv", folder / "teams.csv")
+    >>> plan = cluster.plan()
+    >>> print(plan)
+    Plan(2 queues, 12 whole tasks of 12 due, certified)
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -142,6 +154,18 @@ def load(path: str | os.PathLike[str]) -> Plan:
     Raises
     ------
     BadInput : not a plan in JSON.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from fairopt import connect
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "nodes.csv").write_text("node,cpu,memory,count\\nn,8,32Gi,2\\n")
+    >>> _ = (folder / "teams.csv").write_text("team,cpu,memory,tasks\\na,1,4Gi,20\\nb,2,2Gi,9\\n")
+    >>> cluster = connect.tables(folder / "nodes.csv", folder / "teams.csv")
+    >>> cluster.plan().save(folder / "plan.json")
+    >>> connect.load(folder / "plan.json")
+    Plan(2 queues, 12 whole tasks of 12 due, certified)
     """
     from fairopt.connect.plan import rows as plan_rows
 
