@@ -71,10 +71,11 @@ def main(only_first: bool) -> None:
     text = [
         "# Horizons: how long until they are certified",
         "",
-        "Written by `benchmarks/over_time.py`, on one core. Users who want something in six slices "
-        "of ten, each want",
-        "a limit of its own. Times are of `fo.solve` with its certificate, in "
-        "seconds of the core: the machine was shared.",
+        "Written by `benchmarks/over_time.py`, on one core. All of it is made up: users who want "
+        "something in six slices of ten,",
+        "each want a limit of its own, of pools of about half of what all want; weights are 1, 2 "
+        "or 3. Times are of `fo.solve`",
+        "with its certificate, in seconds of the core: the machine was shared.",
         "",
         "| users x slices x resources | notion | certified | worst residual | median s | most s |",
         "|---|---|---|---|---|---|",
