@@ -70,7 +70,7 @@ def by_rows(wanted: Missing) -> tuple[Floats, Floats, Floats] | None:
     number = np.full(len(wanted.rows), -1)
     number[shared] = np.arange(size)
     on = slice(None) if size == len(wanted.rows) else number[wanted.row] >= 0
-    a = _Rows(number[wanted.row[on]], wanted.each[on], wanted.entry[on], size, held)
+    a = SharedRows(number[wanted.row[on]], wanted.each[on], wanted.entry[on], size, held)
     tied, bend, part = n >= 0, wanted.bend, wanted.part
     own = np.where(tied, n, 0)
     whole = np.bincount(n[tied], part[tied], users)
@@ -125,15 +125,23 @@ def by_rows(wanted: Missing) -> tuple[Floats, Floats, Floats] | None:
             every[lone[some]] = np.bincount(n[c], rest, users)[some] / size_of
         return dz, every, dv
 
+    return twice(wanted, step)
+
+
+def twice(
+    wanted: Missing, step: Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
+) -> tuple[Floats, Floats, Floats] | None:
+    """A step, and once more for what rows and prices still lack, by prices whose errors are small
+    without the pull, which costs half of the digits; None if it is not finite."""
+    tied = wanted.owner >= 0
+    own = np.where(tied, wanted.owner, 0)
     found = step(wanted.error, wanted.left, wanted.miss)
-    # the pull costs half of the digits: once more, for what rows and prices still lack, by prices
-    # whose errors are small without it
     dz, dp, dv = found
     pull = min(PULL, float(np.abs(wanted.error).max(initial=0.0)))
     used = np.bincount(wanted.row, wanted.entry * dz[wanted.each], len(wanted.rows))
-    dearer = np.bincount(wanted.each, wanted.entry * dp[wanted.row], held)
-    lacking = wanted.error - pull * dz / part - dearer + np.where(tied, dv[own], 0.0)
-    again = step(lacking, wanted.left - used + LOOSE * dp, np.zeros(users))
+    dearer = np.bincount(wanted.each, wanted.entry * dp[wanted.row], len(wanted.owner))
+    lacking = wanted.error - pull * dz / wanted.part - dearer + np.where(tied, dv[own], 0.0)
+    again = step(lacking, wanted.left - used + LOOSE * dp, np.zeros(len(wanted.miss)))
     dz, dp, dv = (one + more for one, more in zip(found, again, strict=True))
     if not all(np.isfinite(each).all() for each in (dz, dp, dv)):
         return None
@@ -141,7 +149,7 @@ def by_rows(wanted: Missing) -> tuple[Floats, Floats, Floats] | None:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class SharedRows:
     """The rows that users share, by entries; columns in order."""
 
     row: Ints
@@ -298,4 +306,4 @@ def finite(matrix: Floats, right: Floats) -> Floats | None:
     return found if np.isfinite(found).all() else None
 
 
-__all__ = ["LOOSE", "Missing", "by_rows", "finite"]
+__all__ = ["LOOSE", "Missing", "SharedRows", "by_rows", "factored", "finite", "twice"]

@@ -13,6 +13,7 @@ import numpy as np
 
 from fairopt.certificates.bound import Place, PlaceSums, exactly
 from fairopt.certificates.by_rows import LOOSE, Missing, by_rows, finite
+from fairopt.certificates.by_wants import by_wants
 from fairopt.certificates.pinned import left_out
 from fairopt.certificates.question import Question
 from fairopt.instance import Bools, Floats, Ints
@@ -146,7 +147,7 @@ def solved(wanted: Missing, floats: int = 2) -> Step | None:
         found = by_rows(wanted)
         if found is None:
             small, back = left_out(wanted)
-            found = by_rows(small)
+            found = by_rows(small) or by_wants(small)
     if found is None:
         return None
     dz, dp, dv = found if back is None else back(found)

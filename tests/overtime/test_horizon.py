@@ -245,6 +245,24 @@ def test_a_server_that_is_away():
     np.testing.assert_allclose(fo.solve(whole.instance, fo.MaxMin()).totals, [1, 1], rtol=1e-9)
 
 
+def test_a_want_with_room_left_has_no_price():
+    """The price shown of a limit on a server that does not bind is 0, and no rounding of it."""
+    rng, some = np.random.default_rng(11), 0
+    for notion in (fo.ProportionalFair(), fo.AlphaFair(2), fo.MaxMin()):
+        for _ in range(5):
+            base = fo.Instance(rng.uniform(0.1, 4, (6, 2)), [[6, 6]])
+            wants = rng.uniform(0.2, 4, (8, 6)) * (rng.random((8, 6)) < 0.7)
+            wants[0] += 0.5
+            found = fo.solve(fo.horizon(base, wants).instance, notion)
+            told = [found.limit_on_prices] if found.rounds is None else []
+            told += [one["prices"].get("limit_on_prices") for one in found.rounds or ()]
+            free = found.tasks < found.instance.limit_on * (1 - 1e-6)
+            priced = [np.asarray(price) > 0 for price in told if price is not None]
+            assert not (np.array(priced) & free).any()
+            some += int(np.any(priced))
+    assert some > 10
+
+
 @pytest.mark.parametrize(
     ("change", "match"),
     [
