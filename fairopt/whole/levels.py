@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from fairopt.whole import integer
+from fairopt.whole import integer, repair
 from fairopt.whole.fluid import spread
 from fairopt.whole.integer import SearchLimits
 from fairopt.whole.master import Clock, Master, MasterGoal, PatternPool, proved, rents, start
@@ -92,7 +92,10 @@ class Search:
         if not self.clock.over:
             rent = Master(self.pool, MasterGoal(problem.whole, [1.0] * users, rent=rents(problem)))
             self.rounded(rent.solve(self.clock, self.told))
-        self.whole_numbers()
+        self.repaired()
+        if self.gap() > 0:
+            self.whole_numbers()
+            self.repaired()
         if self.gap() <= 0:
             return
         p = self.keep(master)
@@ -101,6 +104,7 @@ class Search:
             own = self.prices[p]
             if self.add_near(own, gap * max(own.price)):
                 self.whole_numbers()
+                self.repaired()
 
     def gap(self) -> int:
         """Tasks short beyond what is proved to be the least."""
@@ -141,6 +145,17 @@ class Search:
             drop,
         )
         self.take(found)
+
+    def repaired(self) -> None:
+        """Fewer tasks short, by a few nodes at a time that are filled again."""
+        gap = self.gap()
+        if gap > 0 and not self.clock.over:
+            self.say("nodes filled again")
+            whole, least = self.problem.whole, claims.short(self.problem, self.best.total) - gap
+            top = min((w for w in whole if w), default=1)
+            # a task is dear where it is a large part of a whole part, unless only tasks count
+            cost = [1.0 if self.fewest or not w else max(0.001, top / w) for w in whole]
+            self.take(repair.fewer(self.best, cost, least, self.limits, self.clock))
 
     def add_near(self, prices: PatternPrices, gap: float) -> int:
         """Patterns worth at most `gap` less than sigma; how many are new.
