@@ -29,7 +29,7 @@ def test_tasks_that_are_short_are_found_room_for():
     problem = two_sizes().problem
     begin = Placement(problem, [(0, 1, (0, 2)), (0, 1, (2, 1)), (0, 1, (3, 0))])
     assert claims.short(problem, begin.total) == 1
-    found = fewer(begin, [1.0, 1.0], 0, SearchLimits(), Clock())
+    found = fewer(begin, [6, 3], [1.0, 1.0], 0, SearchLimits(), Clock())
     assert found is not None
     assert found.total == [6, 3]
     assert sum(count for _, count, _ in found.nodes()) == 3
@@ -39,16 +39,16 @@ def test_tasks_that_are_short_are_found_room_for():
 def test_where_nothing_is_short_or_no_time_is_left_nothing_is_done():
     problem = two_sizes().problem
     full = Placement(problem, [(0, 3, (2, 1))])
-    assert fewer(full, [1.0, 1.0], 0, SearchLimits(), Clock()) is None
+    assert fewer(full, [6, 3], [1.0, 1.0], 0, SearchLimits(), Clock()) is None
     begin = Placement(problem, [(0, 3, (3, 0))])
-    assert fewer(begin, [1.0, 1.0], 0, SearchLimits(), Clock(0.0)) is None
+    assert fewer(begin, [6, 3], [1.0, 1.0], 0, SearchLimits(), Clock(0.0)) is None
 
 
 def test_what_costs_more_is_kept_before():
     """One node of 4 holds one task of A or of B."""
     problem = two_sizes().problem
     begin = Placement(problem, [(0, 3, (0, 0))])
-    found = fewer(begin, [1.0, 100.0], 0, SearchLimits(), Clock())
+    found = fewer(begin, [6, 3], [1.0, 100.0], 0, SearchLimits(), Clock())
     assert found is not None
     assert found.total[1] == 3
 
@@ -56,7 +56,10 @@ def test_what_costs_more_is_kept_before():
 def test_zones_are_left_as_they_are():
     asked = next(own for own in map(zoned, range(9)) if own.spreads)
     begin = Placement(asked.problem)
-    assert fewer(begin, [1.0] * len(asked.users), 0, SearchLimits(), Clock()) is None
+    assert (
+        fewer(begin, asked.problem.whole, [1.0] * len(asked.users), 0, SearchLimits(), Clock())
+        is None
+    )
 
 
 def test_answers_with_it_are_judged_as_all_others():
