@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from fairopt.whole import integer
+from fairopt.whole import integer, repair
 from fairopt.whole.fluid import spread
 from fairopt.whole.integer import SearchLimits
 from fairopt.whole.master import Clock, Master, MasterGoal, PatternPool, proved, rents, start
@@ -26,6 +26,8 @@ from fairopt.whole.volumes import volumes
 
 _SHORT = 1e3
 """cost of a task that is short of a level that is known: above every price"""
+_FEW_NODES = 100
+"""of no more nodes than these, whole numbers of patterns alone are looked at"""
 _MOST_CHOICES = 3000
 """most users times rows for which all choices of users are looked at in one program"""
 
@@ -55,6 +57,7 @@ class Search:
         self._nothing()
         self.pool = PatternPool(self.problem)
         self.best = Placement(self.problem)
+        self.many = sum(own.count for own in self.problem.classes) > _FEW_NODES
 
     def say(self, words: str) -> None:
         """Say what is done now."""
@@ -92,7 +95,12 @@ class Search:
         if not self.clock.over:
             rent = Master(self.pool, MasterGoal(problem.whole, [1.0] * users, rent=rents(problem)))
             self.rounded(rent.solve(self.clock, self.told))
-        self.whole_numbers()
+        self.repaired()
+        if self.gap() > 0:
+            self.whole_numbers()
+            self.repaired()
+        if self.gap() > 0 and self.many and not self.fewest and problem.parts:
+            self.take(repair.raised(self.best, self.limits, self.clock))
         if self.gap() <= 0:
             return
         p = self.keep(master)
@@ -101,6 +109,7 @@ class Search:
             own = self.prices[p]
             if self.add_near(own, gap * max(own.price)):
                 self.whole_numbers()
+                self.repaired()
 
     def gap(self) -> int:
         """Tasks short beyond what is proved to be the least."""
@@ -141,6 +150,17 @@ class Search:
             drop,
         )
         self.take(found)
+
+    def repaired(self) -> None:
+        """Fewer tasks short, by a few nodes at a time that are filled again."""
+        gap = self.gap()
+        if gap > 0 and self.many and not self.clock.over:
+            self.say("nodes filled again")
+            whole, least = self.problem.whole, claims.short(self.problem, self.best.total) - gap
+            top = min((w for w in whole if w), default=1)
+            # a task is dear where it is a large part of a whole part, unless only tasks count
+            cost = [1.0 if self.fewest or not w else max(0.001, top / w) for w in whole]
+            self.take(repair.fewer(self.best, whole, cost, least, self.limits, self.clock))
 
     def add_near(self, prices: PatternPrices, gap: float) -> int:
         """Patterns worth at most `gap` less than sigma; how many are new.

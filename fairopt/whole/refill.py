@@ -40,7 +40,7 @@ def every(
     nodes = [(j, tasks) for j, count, tasks in begin.nodes() for _ in range(count)]
     if problem.spreads or sum(len(tasks) for _, tasks in nodes) > _MOST:
         return None
-    found = _refilled(
+    found = refilled(
         problem, nodes, question.floor, problem.asked, limits.nodes, clock.left() * _SHARE
     )
     if found is None:
@@ -97,7 +97,7 @@ def some(
         most = [max(0, a - r) for a, r in zip(problem.asked, rest, strict=True)]
         here = [nodes[k] for k in chosen]
         seconds = math.inf if clock.end is None else min(8.0, clock.left())
-        found = _refilled(problem, here, need, most, limits.nodes // 40, seconds)
+        found = refilled(problem, here, need, most, limits.nodes // 40, seconds)
         if found is None:
             continue
         now = problem.totals((j, 1, tasks) for (j, _), tasks in zip(here, found, strict=True))
@@ -109,15 +109,21 @@ def some(
     return trimmed(question, Placement(problem, ((j, 1, tasks) for j, tasks in nodes)))
 
 
-def _refilled(
+def refilled(
     problem: Problem,
     here: Sequence[tuple[int, Tasks]],
     need: Sequence[int],
     most: Sequence[int],
     branches: int,
     seconds: float,
+    dear: Sequence[float] = (),
 ) -> list[Tasks] | None:
-    """Whole numbers of tasks on these nodes: fewest below `need` of each user, then most kept."""
+    """Whole numbers of tasks on these nodes: fewest below `need` of each user, then most kept.
+
+    Parameters
+    ----------
+    dear : (N,) cost of a task below, beside each other; () for 1 of everybody.
+    """
     import highspy
 
     users, size = len(problem.users), len(problem.classes[0].room)
@@ -143,7 +149,7 @@ def _refilled(
     total = problem.totals((j, 1, tasks) for j, tasks in here)
     top = max((kind.bonus for j, _ in here for kind in problem.classes[j].kinds), default=1)
     for n, low in enumerate(need):
-        cost.append(1000.0 * max(top, 1))
+        cost.append(1000.0 * max(top, 1) * (dear[n] if dear else 1.0))
         upper.append(float(low))
         first.append(float(max(0, low - total[n])))
         index.append(n)
