@@ -12,6 +12,7 @@ eliminated, then users, whose columns meet in no row of another; rows are left a
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,16 +20,20 @@ import numpy as np
 
 from fairopt.instance import Bools, Floats, Ints
 
-ENOUGH = 1e-7
-"""part of what moves by which the point may be off, and its prices"""
+ENOUGH, ALMOST = 1e-7, 1e-4
+"""part of what moves by which it may be more than proved; the second where a step fails"""
+NOTHING = 1e-8
+"""part of all tasks that counts as none"""
 KEPT = 1e-8
 """part of a share, or of a row, that a point may miss"""
-STEPS = 120
+STEPS, CLOSINGS = 120, 6
 INSIDE = 0.995
 """part of the way to the nearest bound that a step takes"""
 LEAST = 1e-12
-REGULAR = 1e-9
-"""part of the diagonal that is added to it: full rows follow from one another"""
+REGULAR = (1e-9, 1e-7, 1e-5)
+"""parts of the diagonal that are added to it: full rows follow from one another"""
+WIDE = 1e6
+"""as much as a row takes that is not to be held"""
 BEGIN = 1e-6
 """the least room of a row at the first point, and LEAST that of a column"""
 
@@ -114,18 +119,47 @@ class _Path:
             change = self.change(point.begun, point.stopped)
             missed = self.right - self.down(change)
             missed[self.users :] -= point.slack * self.open
-            value = float(self.cost @ point.begun + self.cost[self.held] @ point.stopped)
-            proved = float(self.right @ price - self.had @ point.of_left)
-            off = ENOUGH * max(value, 1e-3 * float(self.cost @ self.program.tasks) * ENOUGH)
-            if value - proved <= off and np.abs(missed).max() <= KEPT:
-                return Moved(change, price[: self.users], price[self.users :])
+            if self._off(point, price) <= ENOUGH:
+                break
             try:
-                point, price = self._step(point, price, missed)
+                ahead = self._step(point, price, missed)
             except np.linalg.LinAlgError:
-                return None
-            if not np.isfinite(price).all():
-                return None
-        return None
+                break
+            if not np.isfinite(ahead[1]).all():
+                break
+            point, price = ahead
+        if self._off(point, price) > ALMOST:
+            return None
+        change, worst = self._closed(self.change(point.begun, point.stopped))
+        found = Moved(change, price[: self.users], price[self.users :])
+        return found if worst <= KEPT else None
+
+    def _off(self, point: _Point, price: Floats) -> float:
+        """What moves above what the prices prove, as a part of it."""
+        value = float(self.cost @ point.begun + self.cost[self.held] @ point.stopped)
+        proved = float(self.right @ price - self.had @ point.of_left)
+        return (value - proved) / max(value, NOTHING * float(self.cost @ self.program.tasks))
+
+    def _closed(self, change: Floats) -> tuple[Floats, float]:
+        """The change (P,) with users and overfull rows put right, and what is missed then.
+
+        What is to be put right is taken from tasks in proportion to them.
+        """
+        held = self.program.held
+        for _ in range(CLOSINGS):
+            missed = self.right - self.down(change)
+            rows = missed[self.users :]
+            kept = self.program.full | (rows < 0)
+            missed[self.users :] = np.where(kept, rows, 0.0)
+            worst = float(np.abs(missed).max())
+            if worst <= KEPT / 100:
+                break
+            try:
+                solver = _System(self, held + change, np.where(kept, 0.0, WIDE))
+            except np.linalg.LinAlgError:
+                break
+            change = np.maximum(change + solver.each * self.up(solver.solved(missed)), -held)
+        return change, worst
 
     def _first(self) -> tuple[_Point, Floats]:
         tasks, held = np.maximum(self.program.tasks, 1e-9), self.program.held
@@ -153,7 +187,12 @@ class _Path:
 
     def _step(self, at: _Point, price: Floats, missed: Floats) -> tuple[_Point, Floats]:
         """One step: towards the optimum, and by how far it would come, towards the middle."""
-        solver = _System(self, at)
+        begun = at.begun / at.of_begun
+        stopped = 1.0 / (at.of_stopped / at.stopped + at.of_left / at.left)
+        each = begun.copy()
+        each[self.held] += stopped
+        slack = self.open * at.slack / np.where(self.open > 0, at.of_slack, 1.0)
+        solver = _Solver(_System(self, each, slack), begun, stopped)
         count = 2 * len(self.held) + len(at.begun) + float(self.open.sum())
         mean = _product(at[:4], at[4:]) / count
         aims = tuple(-value * cost for value, cost in zip(at[:4], at[4:], strict=True))
@@ -171,7 +210,7 @@ class _Path:
 
     def _direction(
         self,
-        solver: _System,
+        solver: _Solver,
         at: _Point,
         price: Floats,
         missed: Floats,
@@ -184,19 +223,15 @@ class _Path:
         over_slack = (-price[self.users :] - at.of_slack) * self.open
         short = self.had - at.stopped - at.left
         begin = aims[0] / at.begun - over_begun
-        stop = (
-            aims[1] / at.stopped - over_stopped - (aims[2] - at.of_left * short) / at.left
-        )
+        stop = aims[1] / at.stopped - over_stopped - (aims[2] - at.of_left * short) / at.left
         slacken = (aims[3] / at.slack - over_slack) * self.open
-        right = missed - self.down(
-            self.change(solver.begun * begin, solver.stopped * stop)
-        )
-        right[self.users :] -= solver.slack * slacken
-        dprice = solver.solved(right)
+        right = missed - self.down(self.change(solver.begun * begin, solver.stopped * stop))
+        right[self.users :] -= solver.system.slack * slacken
+        dprice = solver.system.solved(right)
         told = self.up(dprice)
         begun = solver.begun * (begin + told)
         stopped = solver.stopped * (stop - told[mine])
-        slack = solver.slack * (slacken + dprice[self.users :])
+        slack = solver.system.slack * (slacken + dprice[self.users :])
         left = short - stopped
         return _Point(
             begun,
@@ -213,31 +248,29 @@ class _Path:
 class _System:
     """The linear system of a point: users eliminated, rows dense."""
 
-    def __init__(self, path: _Path, at: _Point) -> None:
+    def __init__(self, path: _Path, each: Floats, slack: Floats) -> None:
         from scipy.linalg import cho_factor
         from scipy.sparse import csr_array
 
-        self.path = path
-        self.begun = at.begun / at.of_begun
-        self.stopped = 1.0 / (at.of_stopped / at.stopped + at.of_left / at.left)
-        self.slack = path.open * at.slack / np.where(path.open > 0, at.of_slack, 1.0)
-        self.each = self.begun.copy()
-        self.each[path.held] += self.stopped
-        pairs = len(self.each)
+        self.path, self.each, self.slack = path, each, slack
+        pairs = len(each)
         weighted = path.use.copy()
         weighted.data = weighted.data * self.each[weighted.indices]
-        ones = csr_array(
-            (np.ones(pairs), (np.arange(pairs), path.own)), shape=(pairs, path.users)
-        )
+        ones = csr_array((np.ones(pairs), (np.arange(pairs), path.own)), shape=(pairs, path.users))
         self.across = (weighted @ ones).toarray()
         self.of_users = np.bincount(path.own, self.each, path.users)
         dense = (weighted @ path.back).toarray()
         corner = np.arange(path.rows)
         dense[corner, corner] += self.slack
-        self.more = REGULAR * dense[corner, corner] + np.finfo(np.float64).tiny
+        diagonal = dense[corner, corner]
         dense -= (self.across / self.of_users) @ self.across.T
-        dense[corner, corner] += self.more
-        self.factor = cho_factor(dense, lower=True, check_finite=False)
+        for part in REGULAR:
+            self.more = part * diagonal + np.finfo(np.float64).tiny
+            dense[corner, corner] += self.more
+            with contextlib.suppress(np.linalg.LinAlgError):
+                self.factor = cho_factor(dense, lower=True, check_finite=False)
+                return
+        raise np.linalg.LinAlgError("rows of a step follow from one another")
 
     def solved(self, right: Floats) -> Floats:
         found = self._once(right)
@@ -255,6 +288,14 @@ class _System:
             self.factor, rows - self.across @ (mine / self.of_users), check_finite=False
         )
         return np.concatenate([(mine - self.across.T @ of_rows) / self.of_users, of_rows])
+
+
+class _Solver(NamedTuple):
+    """The system of a step, and how much columns that begin and stop give for a price."""
+
+    system: _System
+    begun: Floats
+    stopped: Floats
 
 
 def _product(values: tuple[Floats, ...], prices: tuple[Floats, ...]) -> float:
