@@ -20,8 +20,10 @@ import numpy as np
 
 from fairopt.instance import Bools, Floats, Ints
 
-ENOUGH, ALMOST = 1e-7, 1e-4
-"""part of what moves by which it may be more than proved; the second where a step fails"""
+ENOUGH, ALMOST = 1e-7, 1e-3
+"""part of what moves by which it may be more than proved; the second where steps lead no further"""
+NEARER, PATIENCE = 0.9, 8
+"""a step leads further that leaves at most this part; so many others in a row end the path"""
 NOTHING = 1e-8
 """part of all tasks that counts as none"""
 KEPT = 1e-8
@@ -115,11 +117,15 @@ class _Path:
 
     def followed(self) -> Moved | None:
         point, price = self._first()
+        best, since = np.inf, 0
         for _ in range(STEPS):
             change = self.change(point.begun, point.stopped)
             missed = self.right - self.down(change)
             missed[self.users :] -= point.slack * self.open
-            if self._off(point, price) <= ENOUGH:
+            off = self._off(point, price)
+            since = 0 if off < NEARER * best else since + 1
+            best = min(best, off)
+            if off <= ENOUGH or (off <= ALMOST and since == PATIENCE):
                 break
             try:
                 ahead = self._step(point, price, missed)
