@@ -26,10 +26,10 @@ HERE = ("127.0.0.1", "localhost", "::1")
 def command(cluster: str, host: str, port: int, token: str | None) -> int:
     """Answer on http://127.0.0.1:8765 with the page of a plan, and with JSON.
 
-    CLUSTER is a plan, a model, or what kubectl prints; it is read once, and nothing is written. `/`
-    is the page of `fairopt report`, `/api/plan` the plan, `/api/what-if` takes the changes of
-    `fairopt what-if` ({"set": ["weight.ml=2"], "drop": ["node/gpu-1"]}), and `/api/openapi.json`
-    says all that. Ctrl-C ends it.
+    CLUSTER is a plan, a model, or what kubectl prints; once it is another, it is planned again, and
+    nothing is written. `/` is the page of `fairopt report`, which follows, `/api/plan` the plan,
+    `/api/state` its number, `/api/what-if` takes the changes of `fairopt what-if` ({"set":
+    ["weight.ml=2"], "drop": ["node/gpu-1"]}), and `/api/openapi.json` says all that. Ctrl-C ends it.
     """
     try:
         import uvicorn
@@ -37,9 +37,7 @@ def command(cluster: str, host: str, port: int, token: str | None) -> int:
         from fairopt.commands import serve_app
     except ImportError as error:
         raise MissingExtra("serve needs its extra: pip install 'fairopt[serve]'") from error
-    from fairopt.commands import asked
-
-    served = serve_app.Served(asked.planned(cluster), cluster)
+    served = serve_app.Followed(cluster)
     if token is None and host not in HERE:
         import secrets
 

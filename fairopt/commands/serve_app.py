@@ -5,10 +5,12 @@ A text after `---` in the docstring of an endpoint is its part of the OpenAPI sc
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairopt import __version__, solve
@@ -32,16 +34,17 @@ class Served:
 
     Parameters
     ----------
-    plan : fairopt/plan/v1. source : what messages call it.
+    plan : fairopt/plan/v1. source : what messages call it. version : its number, by which a page
+        knows whether it is the last.
     """
 
-    def __init__(self, plan: Mapping[str, Any], source: str) -> None:
+    def __init__(self, plan: Mapping[str, Any], source: str, version: int = 1) -> None:
         self.plan, self.text = plan, plans.dumps(plan)
         self.asked = asked.of_plan(plan, source)
         self.notion = notion_options.chosen(self.asked.model, None, None, {})
         self.answer = asked.answer_of(plan, source)
         self._solving = threading.Lock()
-        shown = {"title": source, "live": True, **plan_data.data_of(self.text, source)}
+        shown = {"title": source, "live": version, **plan_data.data_of(self.text, source)}
         self.page = page.page([shown], source)
 
     def what_if(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,6 +73,54 @@ class Served:
             return differences(self.answer, solve(other, self.notion)).to_dict()
 
 
+class Followed:
+    """What is served of a file: planned again once it is another; what it was before while it
+    cannot be read.
+
+    Parameters
+    ----------
+    path : a plan, a model, or what kubectl prints; a folder too.
+
+    Raises
+    ------
+    FairoptError : what is there at first cannot be planned.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path, self.version, self.fault = path, 1, ""
+        self._reading, self._seen = threading.Lock(), self._stamp()
+        self._served = Served(asked.planned(path), path)
+
+    def now(self) -> Served:
+        """The plan of the file as it is now, or the last that there was; then `fault` says why."""
+        with self._reading:
+            seen = self._stamp()
+            if seen != self._seen:
+                self._seen = seen
+                try:
+                    plan = asked.planned(self.path)
+                    self._served = Served(plan, self.path, self.version + 1)
+                    self.version, self.fault = self.version + 1, ""
+                except (FairoptError, OSError) as error:
+                    self.fault = str(error)
+            return self._served
+
+    def state(self) -> dict[str, Any]:
+        """The number of the plan served, one more at each change, and what is wrong with the file."""
+        self.now()
+        return {"version": self.version, "fault": self.fault}
+
+    def _stamp(self) -> tuple[tuple[str, int, int], ...]:
+        """Of each file its name, when it was written, and its size; nothing of one that is gone."""
+        path = Path(self.path)
+        found = []
+        for each in sorted(path.iterdir()) if path.is_dir() else [path]:
+            with contextlib.suppress(OSError):
+                told = each.stat()
+                found.append((str(each), told.st_mtime_ns, told.st_size))
+        return tuple(found)
+
+
 class Guard:
     """Lets nobody in who does not say the token.
 
@@ -92,7 +143,7 @@ class Guard:
         await self.app(scope, receive, send)
 
 
-def application(served: Served, hosts: list[str], token: str | None = None) -> Any:
+def application(served: Followed, hosts: list[str], token: str | None = None) -> Any:
     """The ASGI application.
 
     Parameters
@@ -109,7 +160,7 @@ def application(served: Served, hosts: list[str], token: str | None = None) -> A
     from starlette.schemas import SchemaGenerator
 
     def shown(request: Request) -> Response:
-        return HTMLResponse(served.page, headers={"X-Content-Type-Options": "nosniff"})
+        return HTMLResponse(served.now().page, headers={"X-Content-Type-Options": "nosniff"})
 
     def plan(request: Request) -> Response:
         """The plan.
@@ -118,7 +169,16 @@ def application(served: Served, hosts: list[str], token: str | None = None) -> A
         responses:
           200: {description: The plan., content: {application/json: {schema: {type: object}}}}
         """
-        return Response(served.text, media_type="application/json")
+        return Response(served.now().text, media_type="application/json")
+
+    def state(request: Request) -> Response:
+        """The state.
+        ---
+        summary: The number of the plan, one more when the file changed, and why it could not be read.
+        responses:
+          200: {description: "version, a number, and fault, a text that is empty if all is well."}
+        """
+        return JSONResponse(served.state())
 
     async def what_if(request: Request) -> Response:
         """A change.
@@ -153,9 +213,12 @@ def application(served: Served, hosts: list[str], token: str | None = None) -> A
         except (ValueError, RecursionError) as error:
             return _error(f"found text that is not JSON ({error}); wanted a table", 400)
         try:
-            return JSONResponse(await run_in_threadpool(served.what_if, question))
+            return JSONResponse(await run_in_threadpool(asks, question))
         except FairoptError as error:
             return _error(str(error), 400)
+
+    def asks(question: Mapping[str, Any]) -> dict[str, Any]:
+        return served.now().what_if(question)
 
     def schema(request: Request) -> Response:
         return JSONResponse(schemas.get_schema(routes=app.routes))
@@ -169,6 +232,7 @@ def application(served: Served, hosts: list[str], token: str | None = None) -> A
         routes=[
             Route("/", shown, include_in_schema=False),
             Route("/api/plan", plan),
+            Route("/api/state", state),
             Route("/api/what-if", what_if, methods=["POST"]),
             Route("/api/openapi.json", schema, include_in_schema=False),
         ],

@@ -159,8 +159,7 @@ def _face(alloc: Allocation, system: Lowered, score: Floats) -> Face:
         return Face(system, tasks, columns, True, full)
     mu = np.zeros(inst.shape[0]) if alloc.limit_prices is None else alloc.limit_prices
     columns = _cheapest(alloc, system, score, mu, keeps)
-    if not keeps:
-        full = _full(inst, system, alloc.prices, mu)
+    full = _full(inst, system, alloc.prices, mu)
     return Face(system, tasks, columns, keeps, full)
 
 

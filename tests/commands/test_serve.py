@@ -16,14 +16,14 @@ from fairopt.cli import run
 pytest.importorskip("starlette")
 uvicorn = pytest.importorskip("uvicorn")
 
-from fairopt.commands import asked, serve_app  # noqa: E402
+from fairopt.commands import serve_app  # noqa: E402
 
 CLUSTER = str(Path(__file__).parents[2] / "examples" / "kubernetes" / "cluster.json")
 
 
 @pytest.fixture(scope="module")
 def served():
-    return serve_app.Served(asked.planned(CLUSTER), "cluster")
+    return serve_app.Followed(CLUSTER)
 
 
 @contextmanager
@@ -58,9 +58,9 @@ def test_a_plan_is_served_and_asked(served, capsys):
     assert run(["what-if", CLUSTER, "--set", *change, "--drop", "node/gpu-1", "--json"]) == 0
     wanted = json.loads(capsys.readouterr().out)
     with listening(served) as port:
-        assert json.loads(ask(port, "GET", "/api/plan")[1]) == served.plan
+        assert json.loads(ask(port, "GET", "/api/plan")[1]) == served.now().plan
         status, page = ask(port, "GET", "/")
-        assert status == 200 and page == served.page and "default-src 'none'" in page
+        assert status == 200 and page == served.now().page and "default-src 'none'" in page
         question = json.dumps({"set": change, "drop": ["node/gpu-1"]})
         status, told = ask(port, "POST", "/api/what-if", question)
         assert status == 200
@@ -70,6 +70,7 @@ def test_a_plan_is_served_and_asked(served, capsys):
         schema = json.loads(ask(port, "GET", "/api/openapi.json")[1])
         assert schema["openapi"].startswith("3.") and set(schema["paths"]) == {
             "/api/plan",
+            "/api/state",
             "/api/what-if",
         }
         body = schema["paths"]["/api/what-if"]["post"]["requestBody"]["content"]
@@ -101,3 +102,30 @@ def test_a_token_and_the_name_are_asked_for(served):
         assert ask(port, "GET", "/api/plan", Authorization="Bearer secret")[0] == 200
         named = {"Authorization": "Bearer secret", "Host": "evil.example"}
         assert ask(port, "GET", "/api/plan", **named)[0] == 400  # another name for this address
+
+
+def test_a_file_that_changes_is_planned_again(tmp_path):
+    import fairopt as fo
+
+    path = tmp_path / "cluster.toml"
+    demand, capacity, names = [[1.0], [1.0]], [[4.0]], ["a", "b"]
+    fo.write(fo.Instance(demand, capacity, users=names, servers=["x"]), str(path))
+
+    def due(port):
+        return {
+            row["workload"]: row["due"]
+            for row in json.loads(ask(port, "GET", "/api/plan")[1])["workloads"]
+        }
+
+    with listening(serve_app.Followed(str(path))) as port:
+        assert json.loads(ask(port, "GET", "/api/state")[1]) == {"version": 1, "fault": ""}
+        assert due(port) == pytest.approx({"a": 2, "b": 2})
+        fo.write(fo.Instance(demand, [[8.0]], users=names, servers=["x"]), str(path))
+        assert json.loads(ask(port, "GET", "/api/state")[1]) == {"version": 2, "fault": ""}
+        assert due(port) == pytest.approx({"a": 4, "b": 4})
+        path.write_text("demand = nothing at all")
+        told = json.loads(ask(port, "GET", "/api/state")[1])
+        assert told["version"] == 2 and "cluster.toml" in told["fault"]
+        assert due(port) == pytest.approx({"a": 4, "b": 4})  # what was there before is served on
+        path.unlink()
+        assert "cluster.toml" in json.loads(ask(port, "GET", "/api/state")[1])["fault"]

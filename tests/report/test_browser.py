@@ -288,8 +288,7 @@ def test_a_served_plan_is_asked_in_the_browser(chromium, files):
     from fairopt.commands import serve_app
     from tests.commands.test_serve import ask, listening
 
-    plan = json.loads((files / "plan.json").read_text())
-    served = serve_app.Served(plan, "a cluster")
+    served = serve_app.Followed(str(files / "plan.json"))
     said: list[str] = []
     with listening(served) as port:
         page = chromium.new_page()
@@ -321,5 +320,30 @@ def test_a_served_plan_is_asked_in_the_browser(chromium, files):
         )
         page.get_by_label("Without weight.nobody=2").click()
         page.wait_for_selector("text=Both answers are certified.")
+        page.close()
+    assert said == []
+
+
+def test_a_served_page_follows_its_file(chromium, tmp_path):
+    pytest.importorskip("starlette")
+    pytest.importorskip("uvicorn")
+    from fairopt.commands import serve_app
+    from tests.commands.test_serve import listening
+
+    path = str(tmp_path / "cluster.toml")
+    fo.write(fo.Instance([[1.0]], [[4.0]], users=["first"], servers=["x"]), path)
+    said: list[str] = []
+    with listening(serve_app.Followed(path)) as port:
+        page = chromium.new_page()
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(f"http://127.0.0.1:{port}/")
+        page.wait_for_selector("html[data-ready=yes]")
+        assert "second" not in page.inner_text("main")
+        demand, users = [[1.0], [1.0]], ["first", "second"]
+        fo.write(fo.Instance(demand, [[4.0]], users=users, servers=["x"]), path)
+        page.wait_for_selector("main >> text=second")
+        Path(path).write_text("nonsense")
+        page.wait_for_selector("text=cannot be planned")
+        assert "second" in page.inner_text("main")
         page.close()
     assert said == []

@@ -92,6 +92,27 @@ def test_no_answer_with_the_same_shares_is_nearer(notion, limits, seed):
     assert step["before"] == pytest.approx(np.abs(cold.tasks - last.tasks).sum())
 
 
+@pytest.mark.parametrize("seed", [2, 7])
+@pytest.mark.parametrize("limits", [False, True])
+def test_none_is_nearer_to_tasks_on_very_many_pairs(limits, seed, monkeypatch):
+    """Found by the path inside: the simplex method is not asked."""
+    before = cluster(users=60, servers=12, seed=seed, limits=limits)
+    last = fo.solve(before, fo.ProportionalFair())
+    monkeypatch.setattr("fairopt.solving.engines.programs.nearest.solved", None)
+    capacity = before.capacity.copy()
+    capacity[2] *= 0.7  # tasks must go
+    for inst in (doubled(before), before.replace(capacity=capacity)):
+        answer = fo.solve(inst, fo.ProportionalFair(), near=last)
+        assert answer.certificate.certified
+        step = answer.steps[-1]
+        assert (step["step"], step["status"]) == ("near", "used")
+        moved = np.abs(answer.tasks - last.tasks).sum()
+        wanted = least(inst, answer.score, answer.shares, last.tasks)
+        assert step["bound"] <= wanted * (1 + 1e-6) + 1e-6
+        assert step["bound"] == pytest.approx(wanted, rel=1e-5, abs=1e-5)
+        assert moved == pytest.approx(wanted, rel=1e-5, abs=1e-5)
+
+
 def test_throughput_may_change_shares():
     """Two users alike: all or nothing is as good, and who runs goes on running."""
     inst = fo.Instance([[1.0], [1.0]], [[3.0], [5.0]], users=["a", "b"])

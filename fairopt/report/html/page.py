@@ -57,7 +57,7 @@ def page(results: list[dict[str, Any]], title: str) -> str:
     Parameters
     ----------
     results : plain data, one a result, each with "kind" "answer", "sweep", "comparison",
-        "replay" or "plan"; a plan that can be asked where it is served has "live".
+        "replay" or "plan"; a plan that can be asked where it is served has its number as "live".
     title : of the window.
 
     Returns

@@ -7,8 +7,21 @@ const KINDS = {
   add_server: ["Add nodes of a shape", "big=3"],
 };
 
-/** The form, and the table of who loses and who gains. */
-function askSection() {
+/** Load the page anew once the server has another plan; say why while it cannot have one. */
+function follow(version, place) {
+  setInterval(async () => {
+    try {
+      const told = await (await fetch("api/state")).json();
+      if (told.version !== version) location.reload();
+      place.textContent = told.fault ? "The file has changed, and cannot be planned: " + told.fault : "";
+    } catch (error) {
+      place.textContent = "The server does not answer.";
+    }
+  }, 2000);
+}
+
+/** Of the plan of this number, the form, and the table of who loses and who gains. */
+function askSection(version) {
   const state = { kind: "set", changes: [] };
   const said = el("p", { class: "status", role: "status" }, "Nothing is asked yet.");
   const list = el("ul", { class: "changes" });
@@ -76,5 +89,7 @@ function askSection() {
     said.textContent = words;
   }
 
-  return section("What if", el("div", { class: "tools" }, kind, text, el("button", { type: "button", onclick: put }, "Ask")), list, said, place);
+  const followed = el("p", { class: "status", role: "status" });
+  follow(version, followed);
+  return section("What if", el("div", { class: "tools" }, kind, text, el("button", { type: "button", onclick: put }, "Ask")), list, said, place, followed);
 }

@@ -38,7 +38,7 @@ function planPage(result) {
       ? "Certified: who is due what is proved, and every whole task fits on its node."
       : "This plan was not proved.") + " Judged again when this page was made, without a solver; gap " + num(result.gap) + "."),
       failed.length ? el("ul", {}, failed.map((check) => el("li", {}, check.name + ": " + check.where))) : null),
-    result.live ? askSection() : null,
+    result.live ? askSection(result.live) : null,
     section("Teams", teams.node), section("Workloads", work.node), section("Nodes", nodes.node),
     Object.keys(moved).length ? section("Moves", el("p", {}, Object.entries(moved).map(([word, k]) => word + " " + num(k)).join(", ") + "."),
       moves.length ? steps.node : null) : null,

@@ -13,16 +13,19 @@ and rows have tasks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats, Ints
+from fairopt.solving.engines.interior.moved import Moving, moved
 from fairopt.solving.engines.programs.growing import GrowingProgram, solved
 
 FEW = 4
 """up to so many pairs that run for each row, all of them are in the first program; of more only"""
+FULL = 1e-6
+"""a row with a price has at most this left, in its unit"""
 EACH = 10
 """those that are the largest of a user or of a server"""
 
@@ -35,7 +38,7 @@ class Face:
     ----------
     system : the rules. tasks : (P,) an allocation among them. columns : (P,) bool, those that may
         have tasks. keeps : whether every user keeps its share; otherwise `full` are kept.
-    full : (M,) bool, rows that stay as full as they are.
+    full : (M,) bool, rows with a price, which stay as full as they are.
     """
 
     system: Lowered
@@ -79,7 +82,7 @@ def nearest(face: Face, held: Floats) -> Nearest:
     use = (rules[:, some].multiply(size[None, :])).tocsc()
     high = np.maximum(system.rhs, (system.matrix[:, :count] @ begin) if not flows.shape[1] else 0)
     high = np.where(flows.shape[1] > 0, system.rhs, high) / system.unit
-    low = np.where(face.full, high, -np.inf)
+    low = np.where(face.full & (not face.keeps), high, -np.inf)
     if face.keeps:
         there = np.flatnonzero(share > 0)
         place = np.full(users, -1)
@@ -106,6 +109,13 @@ def nearest(face: Face, held: Floats) -> Nearest:
         high - used,
         np.concatenate([system.owner[some], users + system.owner[some[kept]], 2 * users + others]),
     )
+    tasks = np.where(face.columns, 0.0, face.tasks)  # of users without a share
+    offset = float(held.sum() - had.sum())
+    if face.keeps and not len(others) and len(kept) > FEW * len(high):
+        path = _along(program, place[owner], begin[some] / size, now, face.full)
+        if path is not None:
+            tasks[some] = np.maximum(now + path[0], 0.0) * size
+            return Nearest(tasks, max(offset + path[1] * scale, 0.0))
     begun, stopped = np.ones(len(some), bool), np.ones(len(kept), bool)
     if len(kept):
         begun = had > 0
@@ -118,10 +128,30 @@ def nearest(face: Face, held: Floats) -> Nearest:
     value, price = solved(program, first)
     change = value[: len(some)].copy()
     change[kept] -= value[len(some) : len(some) + len(kept)]
-    tasks = np.where(face.columns, 0.0, face.tasks)  # of users without a share
     tasks[some] = np.maximum(now + change, 0.0) * size
     best = program.proved(price) * scale
-    return Nearest(tasks, max(float(held.sum() - had.sum()) + best, 0.0))
+    return Nearest(tasks, max(offset + best, 0.0))
+
+
+def _along(
+    program: GrowingProgram, owner: Ints, tasks: Floats, held: Floats, full: Bools
+) -> tuple[Floats, float] | None:
+    """What changes (P,) and the bound that is proved, by a path inside; None if it does not arrive.
+
+    Rows that every optimal answer fills are as full as they are, for the bound too.
+    """
+    users, pairs = len(program.high) - len(full), len(owner)
+    use = program.matrix[:, :pairs].tocsr()[users:]
+    change = use @ (tasks - held)
+    room = program.high[users:]
+    full = full & (room - change <= FULL)
+    path = moved(Moving(owner, use, program.cost[:pairs], held, tasks, room, full))
+    if path is None:
+        return None
+    low = program.low.copy()
+    low[users:][full] = np.minimum(change, room)[full]
+    price = np.concatenate([path.users, path.rows])
+    return path.change, replace(program, low=low).proved(price)
 
 
 def _most(face: Face, share: Floats, begin: Floats) -> Floats:
