@@ -40,7 +40,7 @@ from fairopt.certificates.carried import Bounds, Paid, carried
 from fairopt.certificates.due import due, lowest, told
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.levels import Order
-from fairopt.certificates.nearby.judged import Nearby, nearby
+from fairopt.certificates.nearby.judged import Nearby, looked_for, nearby
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Bill, PricesGiven, Ruled
 from fairopt.certificates.ruled.uses import RuleRows
@@ -141,7 +141,7 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
         share = np.maximum(alloc.shares, 0.0)
         notes = Sentences(lambda: tuple(plainly.notes(alloc)))
         verdict = _verdict(alloc, feasibility(alloc), (), found, gap, share, notes, tolerance)
-        return _at_nearby(alloc, verdict, order, tolerance)
+        return _at_nearby(alloc, verdict, order, int(order.stage.max()) + 1, tolerance)
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
     ruled = Ruled(alloc)
     kept = feasible.checks(ruled, asked.floor)
@@ -156,52 +156,45 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
     )
     notes = Sentences(lambda: words.told(alloc.instance, stops))
     verdict = _verdict(alloc, kept, order_, found, gap, ruled.share, notes, tolerance)
-    return verdict if wrong else _at_nearby(alloc, verdict, None, tolerance)
+    return verdict if wrong else _at_nearby(alloc, verdict, None, len(stops), tolerance)
 
 
 def _at_nearby(
-    alloc: Allocation, verdict: Certificate, order: Order | None, tolerance: float
+    alloc: Allocation, verdict: Certificate, order: Order | None, rounds: int, tolerance: float
 ) -> Certificate:
-    """The verdict, or a better one of the point nearby that the rounds mean, if it is known to
-    twice a float's digits (`nearby`)."""
-    if verdict.verdict != UNPROVED:
+    """The verdict; of several rounds that of the point nearby that they mean, known to twice a
+    float's digits (`nearby`): how far the errors of floats reach is an estimate, which refuses."""
+    certified = verdict.verdict == CERTIFIED
+    if verdict.verdict == REFUTED or (certified and (rounds < 2 or not looked_for(alloc))):
         return verdict
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
     point = nearby(alloc, asked, order)
-    if point is None:
+    users, share = alloc.instance.users, np.maximum(alloc.shares, 0.0)
+    off = np.full(len(users), np.inf) if point is None else point.off(share)
+    worst = float(off.max())
+    if not (certified or worst < verdict.residual):
         return verdict
-    share = np.maximum(alloc.shares, 0.0)
-    off = point.off(share)
-    if not float(off.max()) < verdict.residual:
-        return verdict
-    users = alloc.instance.users
-    known = point.far.max() <= tolerance
-    kept = [c for c in verdict.checks if c.name not in ROUNDS]
+    room = off if point is None else point.room
     checks = (
-        *kept,
-        _worst("room of every user, nearby", point.room, users, tolerance),
+        *[check for check in verdict.checks if check.name not in ROUNDS],
+        _worst("room of every user, nearby", room, users, tolerance),
         _worst("all rounds together, nearby", off, users, tolerance),
     )
-    name = CERTIFIED if all(c.holds for c in checks) else UNPROVED
-    apart = np.abs(np.log(share / point.share))
-    if known and (apart > 2 * tolerance).any():
-        name = REFUTED
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ends = point.share * np.maximum(1 - point.far, 0.0), point.share * (1 + point.far)
-        rise = (point.share * (1 + point.room) / share)[point.first] - 1.0
-    notes: Sequence[str] = verdict.notes
-    if name == REFUTED:
-        notes = told(alloc, _moved(alloc, point), tolerance)
-    return replace(
-        verdict,
-        verdict=name,
-        gap=max(float(rise.max(initial=0.0)), 0.0),
-        residual=float(off.max()),
-        undetermined=tuple(users[n] for n in np.flatnonzero(~(off <= tolerance)).tolist()),
-        checks=checks,
-        intervals=Intervals(len(users), lambda: ends),
-        notes=notes,
-    )
+    name, notes, gap = UNPROVED, verdict.notes, verdict.gap
+    ends = np.zeros(len(users)), np.full(len(users), np.inf)
+    if all(check.holds for check in checks):
+        name = CERTIFIED
+    if point is not None:
+        ends = point.ends()
+        first = point.first
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rise = (point.share * (1 + point.room) / share)[first] - 1.0
+        gap = float(np.nan_to_num(rise, nan=0.0).max(initial=0.0))
+        if point.far.max() <= tolerance and (off - point.far > 2 * tolerance).any():
+            name, notes = REFUTED, told(alloc, _moved(alloc, point), tolerance)
+    loose = tuple([users[n] for n in np.flatnonzero(~(off <= tolerance)).tolist()])
+    spans = Intervals(len(users), lambda: ends)
+    return Certificate(name, gap, worst, loose, checks, spans, notes, bounded=True)
 
 
 def _moved(alloc: Allocation, point: Nearby) -> Allocation:

@@ -34,8 +34,24 @@ class Nearby(NamedTuple):
     def off(self, share: Floats) -> Floats:
         """(N,) how far shares may be from those due, at most, in the logarithm."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            apart = np.abs(np.log(share / self.share)) - np.log1p(-np.minimum(self.far, 1.0))
+            apart = np.abs(np.log(share / self.share))
+            apart = np.where((share == 0) & (self.share == 0), 0.0, apart)
+            apart = apart - np.log1p(-np.minimum(self.far, 1.0))
         return np.where(np.isnan(apart), np.inf, apart)
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """The least and the most that each may be due."""
+        low = self.share * np.maximum(1 - self.far, 0.0)
+        with np.errstate(invalid="ignore"):
+            top = np.where(np.isfinite(self.far), self.share * (1 + self.far), np.inf)
+        return low, top
+
+
+def looked_for(alloc: Allocation) -> bool:
+    """Whether a point nearby is looked for at all: without groups, whose targets are floats, and up
+    to LARGEST pairs."""
+    inst = alloc.instance
+    return inst.tree.flat and int(np.count_nonzero(inst.ways.eligible)) <= LARGEST
 
 
 def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Nearby | None:
@@ -46,8 +62,9 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
     order : of a plain answer, what its level prices prove.
     """
     inst, share = alloc.instance, np.maximum(alloc.shares, 0.0)
-    pairs = int(np.count_nonzero(inst.ways.eligible))
-    if not inst.tree.flat or pairs > LARGEST or not ((share > 0) & np.isfinite(share)).all():
+    runs = np.zeros(len(share), dtype=bool)
+    runs[inst.ways.owner[inst.ways.eligible.any(axis=1)]] = True
+    if not looked_for(alloc) or not ((share > 0) & np.isfinite(share))[runs].all():
         return None
     with np.errstate(all="ignore"):
         system = System.of(alloc, share)
@@ -72,4 +89,4 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
     return Nearby(left.share, tasks, left.room, far, np.flatnonzero(left.stage == 0))
 
 
-__all__ = ["Nearby", "nearby"]
+__all__ = ["Nearby", "looked_for", "nearby"]

@@ -65,7 +65,8 @@ def search(
     lots : in order, with floats for digits. columns, amount : (C,) what the answer uses.
     """
     tasks, users = system.tasks, len(system.share_unit)
-    stage = np.full(users, len(lots))
+    nobody = np.bincount(system.columns.of_column, minlength=users) == 0
+    stage = np.where(nobody, -1, len(lots))
     for k, lot in enumerate(lots):
         stage[lot.users] = k
     if (stage == len(lots)).any():
@@ -82,7 +83,7 @@ def search(
         sharp, size = sharpened(system, lot, used, moves, stage <= k)
         least = min(least, size)
         parts += _apart(system, sharp, used, moves, stage <= k)
-    left = np.ones(users, dtype=bool)
+    left = ~nobody
     for lot in parts:
         left[lot.users] = False
     return None if left.any() else _tasks(system, targets, parts, columns, amount, least)
@@ -132,11 +133,13 @@ def _cleared(
     lost = np.bincount(n[~stays], part[~stays], len(stage))
     keep = np.ones(len(columns), dtype=bool)
     keep[task] = stays
-    return (found if (lost <= MOVED).all() else None), keep
+    return (found if not (lost > MOVED).any() else None), keep
 
 
 def _apart(system: System, lot: Lot, used: Ints, moves: Ints, payers: Bools) -> list[Lot]:
     """The lot by what has nothing to do with each other: users of one have a level of their own."""
+    if len(lot.users) == 1:
+        return [lot]
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -179,7 +182,9 @@ def _tasks(
     aim = BELOW * np.abs(system.rhs)
     full = np.zeros(len(aim), dtype=bool)
     for lot in lots:
-        full |= (lot.price[0] > 0) | (lot.beside[0] > 0)
+        full |= lot.price[0] > 0
+        if lot.beside is not None:
+            full |= lot.beside[0] > 0
     x = digits.of(amount, 2)
     lots = [_begun(system, targets, lot, columns, amount) for lot in lots]
     best: Point | None = None

@@ -32,7 +32,7 @@ class Point:
     def ordered(self) -> tuple[list[Lot], Ints]:
         """The lots in order of level; (N,) the place of each user's level among all."""
         lots = sorted(self.lots, key=lambda lot: (lot.rank, lot.level[0], lot.level[1]))
-        stage, turn = np.full(self.due.shape[1], len(lots)), -1
+        stage, turn = np.full(self.due.shape[1], -1), -1
         last: tuple[int, float] | None = None
         for lot in lots:
             if last is None or lot.rank != last[0] or lot.level[0] > last[1] * (1 + SAME):

@@ -50,13 +50,14 @@ def left_open(system: System, point: Point) -> Left | None:
     inside &= (y[0] < high) | ((y[0] == high) & (y[1] <= 0))
     if not ((left >= error).all() and (x[0] >= 0).all() and inside.all()):
         return None
+    lots, stage = point.ordered()
     short, wrong = system.shares(point.due, at, x)
-    off = (np.abs(short) + wrong) / point.due[0]
+    none = stage < 0  # who runs nowhere is due nothing
+    off = np.where(none, 0.0, (np.abs(short) + wrong) / point.due[0])
     mine = at[~flow]
     owner, worth = of.owner(mine), of.worth(mine)
     share = np.bincount(owner, worth * x[0][~flow], users)
-    lots, stage = point.ordered()
-    room = np.full(users, np.inf)
+    room = np.where(none, 0.0, np.inf)
     money = []
     for lot in lots:
         lot = whole(system, point, lot, stage)

@@ -87,6 +87,8 @@ def sharpened(
     stopped by then.
     """
     columns = system.columns
+    if int((lot.price[0] > 0).sum()) == 1:  # one price is a unit of money
+        return replace(lot, value=valued(system, lot.price, _mask(system, used))), 1.0
     value, cost = valued(system, lot.price, _mask(system, used))[0], columns.cost(lot.price[0])
     worth = value[columns.of_column] * columns.score
     near = (np.abs(cost - worth) <= TIED * cost) & (worth > 0)
