@@ -100,9 +100,10 @@ class Order:
 
     def limits(self, k: int) -> tuple[Ints, Floats]:
         """Users at limits whose score depends on the server, and what the last unit of their share
-        costs at the k-th prices."""
+        costs at the k-th prices; the next one, where the last costs nothing."""
         bill = self.bills[k]
-        return bill.capped, bill.limits.first
+        first, second = bill.limits.first, bill.limits.second
+        return bill.capped, np.where((first > 0) | ~np.isfinite(second), first, second)
 
     def _stages(self) -> Ints:
         """(N,) the round in which each is stopped: users within TIE of the lowest of a round."""

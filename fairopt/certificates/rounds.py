@@ -171,6 +171,10 @@ def _at_nearby(
     point = nearby(alloc, asked, order)
     users, share = alloc.instance.users, np.maximum(alloc.shares, 0.0)
     off = np.full(len(users), np.inf) if point is None else point.off(share)
+    if certified and not float(off.max()) <= tolerance and (found := due(alloc)) is not None:
+        again = nearby(found, asked)
+        if again is not None and float(again.off(share).max()) < float(off.max()):
+            point, off = again, again.off(share)
     worst = float(off.max())
     if not (certified or worst < verdict.residual):
         return verdict

@@ -10,7 +10,8 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby.begun import of_levels, of_rounds
 from fairopt.certificates.nearby.point import Targets, search
-from fairopt.certificates.nearby.proof import left_open
+from fairopt.certificates.nearby.points import Point
+from fairopt.certificates.nearby.proof import Left, left_open
 from fairopt.certificates.nearby.reach import reach
 from fairopt.certificates.nearby.system import System
 from fairopt.formulas.entitled import Entitled
@@ -18,6 +19,8 @@ from fairopt.instance import Floats, Ints
 
 LARGEST = 300_000
 """most eligible pairs with which a point nearby is looked for"""
+ENOUGH = 1e-9
+"""part by which the optimum may be off that needs no other point"""
 
 
 class Nearby(NamedTuple):
@@ -76,16 +79,28 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
         unit = system.share_unit
         weight = asked.tree.weight[asked.tree.leaf]
         targets = Targets(weight / unit, asked.floor / unit, asked.base / unit)
-        point = search(system, targets, lots, *system.held(alloc))
-        left = None if point is None else left_open(system, point)
-        if point is None or left is None:
-            return None
-        far = reach(system, point, left)
+        held = system.held(alloc)
+        best: Nearby | None = None
+        for linked in (False, True):
+            point = search(system, targets, lots, *held, linked)
+            left = None if point is None else left_open(system, point)
+            if point is None or left is None:
+                continue
+            found = _found(system, point, left, len(inst.ways))
+            if best is None or found.far.max() < best.far.max():
+                best = found
+            if best.far.max() <= ENOUGH:
+                break
+    return best
+
+
+def _found(system: System, point: Point, left: Left, ways: int) -> Nearby:
+    far = reach(system, point, left)
     far = np.where(np.isnan(far), np.inf, far)
     x = np.zeros(system.tasks)
     task = point.columns < system.tasks
     x[point.columns[task]] = point.amount[0][task]
-    tasks = system.low.tasks(x * system.tasks_unit[system.low.owner], len(inst.ways))
+    tasks = system.low.tasks(x * system.tasks_unit[system.low.owner], ways)
     return Nearby(left.share, tasks, left.room, far, np.flatnonzero(left.stage == 0))
 
 

@@ -56,13 +56,20 @@ class Targets:
 
 
 def search(
-    system: System, targets: Targets, lots: Sequence[Lot], columns: Ints, amount: Floats
+    system: System,
+    targets: Targets,
+    lots: Sequence[Lot],
+    columns: Ints,
+    amount: Floats,
+    linked: bool = False,
 ) -> Point | None:
     """The point nearby; None if the answer's own rounds do not say any.
 
     Parameters
     ----------
     lots : in order, with floats for digits. columns, amount : (C,) what the answer uses.
+    linked : whether columns out of use that are as cheap may come into use, so that levels that
+        are equal but for rounding become one.
     """
     tasks, users = system.tasks, len(system.share_unit)
     nobody = np.bincount(system.columns.of_column, minlength=users) == 0
@@ -76,17 +83,27 @@ def search(
         return None
     columns, amount = columns[keep], amount[keep]
     moves, used = in_use(system, columns, amount)
-    least, parts = 1.0, list[Lot]()
+    least, parts, new = 1.0, list[Lot](), list[Ints]()
     for k, lot in enumerate(lots):
         if clock.over():
             return None
-        sharp, size = sharpened(system, lot, used, moves, stage <= k)
+        sharp, size, tied = sharpened(system, lot, used, moves, stage <= k)
         least = min(least, size)
-        parts += _apart(system, sharp, used, moves, stage <= k)
+        by = np.sort(np.concatenate([used, tied])) if linked else used
+        several = _apart(system, sharp, by, moves, stage <= k)
+        parts += several
+        if linked and len(lot.users) > 1:
+            new.append(tied)
+    came = np.setdiff1d(np.concatenate([used[:0], *new]), columns)
+    if linked:
+        if not len(came):
+            return None
+        at = np.searchsorted(columns, came)
+        columns, amount = np.insert(columns, at, came), np.insert(amount, at, 0.0)
     left = ~nobody
     for lot in parts:
         left[lot.users] = False
-    return None if left.any() else _tasks(system, targets, parts, columns, amount, least)
+    return None if left.any() else _tasks(system, targets, parts, columns, amount, least, came)
 
 
 def _cleared(
@@ -176,6 +193,7 @@ def _tasks(
     columns: Ints,
     amount: Floats,
     least: float,
+    came: Ints,
 ) -> Point | None:
     """The tasks that fill what is priced and give all what they are due at the lots' levels."""
     of, users = system.columns, len(system.share_unit)
@@ -193,7 +211,7 @@ def _tasks(
             return None
         flow = columns >= system.tasks
         on = np.flatnonzero(full)
-        size, unit = sizes(system, columns, x[0]), units(system)[on]
+        size, unit = sizes(system, columns, x[0], came), units(system)[on]
         solve = changes(system, columns, size, on)
         off, emptied = np.inf, np.zeros(len(columns), dtype=bool)
         for _ in range(STEPS):
