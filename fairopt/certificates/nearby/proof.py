@@ -48,7 +48,7 @@ def left_open(system: System, point: Point) -> Left | None:
     y = x[:, flow]
     inside = (y[0] > low) | ((y[0] == low) & (y[1] >= 0))
     inside &= (y[0] < high) | ((y[0] == high) & (y[1] <= 0))
-    if not ((left >= error).all() and (x[0] >= 0).all() and inside.all()):
+    if not ((left >= error).all() and (x[0][~flow] >= 0).all() and inside.all()):
         return None
     lots, stage = point.ordered()
     short, wrong = system.shares(point.due, at, x)
