@@ -118,7 +118,7 @@ def _cleared(
     part = worth * x / share[n]
     row, each, entry = of.entries(columns)
     used = np.bincount(row, entry * amount[each], len(system.rhs))
-    unit = np.maximum(np.abs(system.rhs), 1e-300)
+    unit = units(system)
     left = np.abs(system.rhs - used) / unit
     stays, found = np.ones(len(at), dtype=bool), list[Lot]()
     for k, lot in enumerate(lots):
@@ -135,6 +135,8 @@ def _cleared(
         np.maximum.at(
             takes, row[mine], (entry * price[row])[mine] / np.maximum(spent[each[mine]], 1e-300)
         )
+        lent = np.bincount(row[~mine], minlength=len(price)) > 0
+        takes = np.where(lent, np.maximum(takes, money / total), takes)
         price = np.where((takes > left) & (money > TRIFLE * total), price, 0.0)
         scale = float((price * unit).max(initial=0.0))
         if not scale > 0:
@@ -197,7 +199,7 @@ def _tasks(
 ) -> Point | None:
     """The tasks that fill what is priced and give all what they are due at the lots' levels."""
     of, users = system.columns, len(system.share_unit)
-    aim = BELOW * np.abs(system.rhs)
+    aim = BELOW * units(system)
     full = np.zeros(len(aim), dtype=bool)
     for lot in lots:
         full |= lot.price[0] > 0
