@@ -48,8 +48,8 @@ class Order:
 
     room : (N,) of each user, at the prices that are best for it. excess : (N,) of each user, the
     part of its share that it holds of what stops those below it, at most what it is above them.
-    bounds : with the errors of other levels. stage, best : (N,) the round of each user, and which of
-    `bills` prove most of it; -1: its limit.
+    bounds : with the errors of other levels. stage, best : (N,) the round of each user, and which
+    of `bills` prove most of it; -1: its limit.
     """
 
     def __init__(self, alloc: Allocation) -> None:

@@ -26,7 +26,7 @@ SEVERAL = 4
 PAIRS = 400
 """of more pairs that pay, how much must move is not worked out: as much as there is"""
 ENTRIES = 4 * PAIRS
-"""where users have more entries of rows, who makes room on full rows is not followed: whoever may"""
+"""where users have more entries of rows, whoever may make room on full rows does"""
 
 
 def rearranged(choices: Choices) -> float:

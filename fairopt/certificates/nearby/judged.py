@@ -71,11 +71,7 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
         return None
     with np.errstate(all="ignore"):
         system = System.of(alloc, share)
-        lots = (
-            of_rounds(system, alloc, asked)
-            if order is None
-            else of_levels(system, alloc, order)
-        )
+        lots = of_rounds(system, alloc, asked) if order is None else of_levels(system, alloc, order)
         unit = system.share_unit
         weight = asked.tree.weight[asked.tree.leaf]
         targets = Targets(weight / unit, asked.floor / unit, asked.base / unit)

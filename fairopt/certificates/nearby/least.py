@@ -97,9 +97,7 @@ class Least:
         """(C,) the least d with B d = of_rows and W d = of_users."""
         found = np.zeros(len(self._owner))
         found[self._of] = of_rows[self._by] / self._entry
-        short = of_users[: self._users] - np.bincount(
-            self._owner, self._all * found, self._users
-        )
+        short = of_users[: self._users] - np.bincount(self._owner, self._all * found, self._users)
         found += (short / self._square)[self._owner] * self._own
         missing = (of_rows - self._whole @ found)[self._rows]
         if self._right is not None:

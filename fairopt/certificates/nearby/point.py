@@ -13,8 +13,8 @@ import numpy as np
 from fairopt import clock
 from fairopt.certificates import digits
 from fairopt.certificates.nearby.moves import changes, in_use, sizes, units
-from fairopt.certificates.nearby.rows import TRIFLE, Lot, sharpened, valued
 from fairopt.certificates.nearby.points import Point
+from fairopt.certificates.nearby.rows import TRIFLE, Lot, sharpened, valued
 from fairopt.certificates.nearby.system import System
 from fairopt.formulas.doubles import exact_product
 from fairopt.instance import Bools, Floats, Ints
@@ -71,20 +71,20 @@ def search(
     linked : whether columns out of use that are as cheap may come into use, so that levels that
         are equal but for rounding become one.
     """
-    tasks, users = system.tasks, len(system.share_unit)
+    users = len(system.share_unit)
     nobody = np.bincount(system.columns.of_column, minlength=users) == 0
     stage = np.where(nobody, -1, len(lots))
     for k, lot in enumerate(lots):
         stage[lot.users] = k
     if (stage == len(lots)).any():
         return None
-    lots, keep = _cleared(system, lots, stage, columns, amount)
-    if lots is None:
+    clear, keep = _cleared(system, lots, stage, columns, amount)
+    if clear is None:
         return None
     columns, amount = columns[keep], amount[keep]
     moves, used = in_use(system, columns, amount)
     least, parts, new = 1.0, list[Lot](), list[Ints]()
-    for k, lot in enumerate(lots):
+    for k, lot in enumerate(clear):
         if clock.over():
             return None
         sharp, size, tied = sharpened(system, lot, used, moves, stage <= k)
@@ -121,7 +121,7 @@ def _cleared(
     unit = units(system)
     left = np.abs(system.rhs - used) / unit
     stays, found = np.ones(len(at), dtype=bool), list[Lot]()
-    for k, lot in enumerate(lots):
+    for lot in lots:
         price = lot.price[0]
         money = price * unit
         total = float(money.sum())
@@ -141,14 +141,13 @@ def _cleared(
         scale = float((price * unit).max(initial=0.0))
         if not scale > 0:
             return None, stays
-        price = digits.of(price / np.ldexp(1.0, int(np.frexp(scale)[1])), 2)
-        all_ = of.cost(price[0])
-        value = valued(system, price, np.zeros(tasks, dtype=bool))[0]
-        cost = all_[at]
+        exact = digits.of(price / np.ldexp(1.0, int(np.frexp(scale)[1])), 2)
+        value = valued(system, exact, np.zeros(tasks, dtype=bool))[0]
+        cost = of.cost(exact[0])[at]
         with np.errstate(divide="ignore", invalid="ignore"):
             dear = np.where(cost > 0, (cost - value[n] * worth) / cost, 0.0)
         stays &= ~((dear > 1e-9) & (dear >= part * 1e-3)) | (dear < 1e-12)
-        found.append(replace(lot, price=price))
+        found.append(replace(lot, price=exact))
     lost = np.bincount(n[~stays], part[~stays], len(stage))
     keep = np.ones(len(columns), dtype=bool)
     keep[task] = stays
@@ -198,7 +197,7 @@ def _tasks(
     came: Ints,
 ) -> Point | None:
     """The tasks that fill what is priced and give all what they are due at the lots' levels."""
-    of, users = system.columns, len(system.share_unit)
+    of = system.columns
     aim = BELOW * units(system)
     full = np.zeros(len(aim), dtype=bool)
     for lot in lots:
@@ -220,9 +219,12 @@ def _tasks(
             left = of.left(system.rhs, columns, x)[0] - aim
             lots, due = _levels(system, targets, lots, columns, x, left)
             short, _ = system.shares(due, columns, x)
-            last, off = off, max(
-                float(np.abs(left[on] / unit).max(initial=0.0)),
-                float(np.abs(short / np.maximum(due[0], 1e-300)).max(initial=0.0)),
+            last, off = (
+                off,
+                max(
+                    float(np.abs(left[on] / unit).max(initial=0.0)),
+                    float(np.abs(short / np.maximum(due[0], 1e-300)).max(initial=0.0)),
+                ),
             )
             if off <= ENOUGH or not off < last / 2:
                 break

@@ -51,9 +51,9 @@ def whole(system: System, point: Point, lot: Lot, stage: Ints) -> Lot:
     """
     price = lot.price if lot.beside is None else lot.price + lot.beside
     for other in point.lots:
-        if other is not lot and other.stage == lot.stage:
-            if stage[other.users[0]] <= stage[lot.users[0]]:
-                price = price + other.price
+        before = stage[other.users[0]] <= stage[lot.users[0]]
+        if other is not lot and other.stage == lot.stage and before:
+            price = price + other.price
     used = np.zeros(system.tasks, dtype=bool)
     used[point.columns[point.columns < system.tasks]] = True
     return replace(lot, price=price, value=valued(system, price, used))

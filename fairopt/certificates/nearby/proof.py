@@ -21,6 +21,7 @@ from fairopt.certificates.nearby.rows import Lot
 from fairopt.certificates.nearby.system import System
 from fairopt.instance import Floats, Ints
 
+
 @dataclass(frozen=True)
 class Left:
     """What is left open at a point, (N,) parts of each share: what a user could rise by (`room`),

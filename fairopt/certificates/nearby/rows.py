@@ -1,4 +1,4 @@
-"""Prices of a round with twice a float's digits: what is in use costs all its user's shares alike."""
+"""Prices of a round with twice a float's digits: all that a user runs costs its share alike."""
 
 from __future__ import annotations
 

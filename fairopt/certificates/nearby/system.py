@@ -49,9 +49,7 @@ class System:
         row_unit = power(low.unit)
         nobody = np.zeros(len(share), dtype=bool)
         matrix = low.matrix.tocsc()
-        columns = Listed.of(
-            matrix, low, tasks_unit, share_unit, nobody, row_unit, low.empty
-        )
+        columns = Listed.of(matrix, low, tasks_unit, share_unit, nobody, row_unit, low.empty)
         flow = row_unit[matrix.indices[matrix.indptr[low.columns : -1]]]
         bounds = np.array([low.low, low.high]).reshape(2, -1) / flow
         return cls(low, columns, low.rhs / row_unit, bounds, row_unit, share_unit, tasks_unit)
@@ -84,4 +82,3 @@ class System:
             target[0], self.columns.owner(at), self.columns.worth(at), amount[:, task]
         )
         return left + target[1], error
-
