@@ -28,7 +28,7 @@ PRICES = (
 
 def of_rounds(system: System, alloc: Allocation, asked: Entitled) -> list[Lot]:
     """The lots that an answer's rounds tell."""
-    some = np.bincount(system.low.owner, minlength=len(asked.rank)) > 0
+    some = system.some
     position = {name: n for n, name in enumerate(alloc.instance.users)}
     found = []
     for k, told in enumerate(alloc.rounds or ()):
@@ -51,7 +51,7 @@ def _of_levels(system: System, alloc: Allocation, order: Order) -> Iterator[Lot]
     on = np.flatnonzero(low.kind == LIMIT)
     limit = np.full(len(stage), -1)
     limit[low.one[on]] = on
-    some = np.bincount(low.owner, minlength=len(stage)) > 0
+    some = system.some
     both = set(zip(best[some].tolist(), stage[some].tolist(), strict=True))
     for k, rank in sorted(both, key=_second):
         users = np.flatnonzero((best == k) & (stage == rank) & some)

@@ -65,12 +65,12 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
     order : of a plain answer, what its level prices prove.
     """
     inst, share = alloc.instance, np.maximum(alloc.shares, 0.0)
-    runs = np.zeros(len(share), dtype=bool)
-    runs[inst.ways.owner[inst.ways.eligible.any(axis=1)]] = True
-    if not looked_for(alloc) or not ((share > 0) & np.isfinite(share))[runs].all():
+    if not (looked_for(alloc) and np.isfinite(share).all()):
         return None
     with np.errstate(all="ignore"):
         system = System.of(alloc, share)
+        if not (share > 0)[system.some].all():
+            return None
         lots = of_rounds(system, alloc, asked) if order is None else of_levels(system, alloc, order)
         unit = system.share_unit
         weight = asked.tree.weight[asked.tree.leaf]

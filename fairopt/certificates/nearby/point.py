@@ -71,9 +71,8 @@ def search(
     linked : whether columns out of use that are as cheap may come into use, so that levels that
         are equal but for rounding become one.
     """
-    users = len(system.share_unit)
-    nobody = np.bincount(system.columns.of_column, minlength=users) == 0
-    stage = np.where(nobody, -1, len(lots))
+    some = system.some
+    stage = np.where(some, len(lots), -1)
     for k, lot in enumerate(lots):
         stage[lot.users] = k
     if (stage == len(lots)).any():
@@ -100,7 +99,7 @@ def search(
             return None
         at = np.searchsorted(columns, came)
         columns, amount = np.insert(columns, at, came), np.insert(amount, at, 0.0)
-    left = ~nobody
+    left = some.copy()
     for lot in parts:
         left[lot.users] = False
     return None if left.any() else _tasks(system, targets, parts, columns, amount, least, came)
@@ -117,9 +116,9 @@ def _cleared(
     share = np.bincount(n, worth * x, len(stage))
     part = worth * x / share[n]
     row, each, entry = of.entries(columns)
-    used = np.bincount(row, entry * amount[each], len(system.rhs))
     unit = units(system)
-    left = np.abs(system.rhs - used) / unit
+    left = system.rhs - np.bincount(row, entry * amount[each], len(system.rhs))
+    left = np.abs(left) / unit
     stays, found = np.ones(len(at), dtype=bool), list[Lot]()
     for lot in lots:
         price = lot.price[0]
@@ -148,7 +147,7 @@ def _cleared(
             dear = np.where(cost > 0, (cost - value[n] * worth) / cost, 0.0)
         stays &= ~((dear > 1e-9) & (dear >= part * 1e-3)) | (dear < 1e-12)
         found.append(replace(lot, price=exact))
-    lost = np.bincount(n[~stays], part[~stays], len(stage))
+    lost = np.asarray(np.bincount(n[~stays], part[~stays], len(stage)), dtype=np.float64)
     keep = np.ones(len(columns), dtype=bool)
     keep[task] = stays
     return (found if not (lost > MOVED).any() else None), keep

@@ -12,7 +12,7 @@ from fairopt.certificates.columns import Listed
 from fairopt.certificates.given import flows
 from fairopt.certificates.question import power
 from fairopt.formulas.lowered import Lowered, lower
-from fairopt.instance import Floats, Ints
+from fairopt.instance import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,12 @@ class System:
     def tasks(self) -> int:
         """P, the columns of tasks."""
         return self.columns.count
+
+    @property
+    def some(self) -> Bools:
+        """(N,) who may hold anything: of whom rules shut not every column."""
+        open_ = self.columns.of_column[~self.columns.shut]
+        return np.asarray(np.bincount(open_, minlength=len(self.share_unit)) > 0)
 
     def owner(self, columns: Ints) -> Ints:
         """(C,) the user of each column, -1 of flows."""
