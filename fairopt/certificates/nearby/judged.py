@@ -14,6 +14,7 @@ from fairopt.certificates.nearby.points import Point
 from fairopt.certificates.nearby.proof import Left, left_open
 from fairopt.certificates.nearby.reach import reach
 from fairopt.certificates.nearby.system import System
+from fairopt.certificates.ruled.answer import Ruled
 from fairopt.formulas.entitled import Entitled
 from fairopt.instance import Floats, Ints
 
@@ -26,19 +27,20 @@ ENOUGH = 1e-9
 class Nearby(NamedTuple):
     """The point that an answer's rounds mean: share (N,) there, tasks (K, I) by way, room (N,) that
     its prices leave open, far (N,) the part by which the optimum may be off, first: users of the
-    first round."""
+    first round; nothing (N,) shares that count as none."""
 
     share: Floats
     tasks: Floats
     room: Floats
     far: Floats
     first: Ints
+    nothing: Floats
 
     def off(self, share: Floats) -> Floats:
         """(N,) how far shares may be from those due, at most, in the logarithm."""
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = np.abs(np.log(share / self.share))
-            apart = np.where((share == 0) & (self.share == 0), 0.0, apart)
+            apart = np.where((share <= self.nothing) & (self.share <= self.nothing), 0.0, apart)
             apart = apart - np.log1p(-np.minimum(self.far, 1.0))
         return np.where(np.isnan(apart), np.inf, apart)
 
@@ -69,8 +71,9 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
         return None
     with np.errstate(all="ignore"):
         system = System.of(alloc, share)
-        if not (share > 0)[system.some].all():
-            return None
+        nothing = np.zeros(len(share))
+        if (share <= 0).any():
+            nothing = Ruled(alloc).nothing
         lots = of_rounds(system, alloc, asked) if order is None else of_levels(system, alloc, order)
         unit = system.share_unit
         weight = asked.tree.weight[asked.tree.leaf]
@@ -79,10 +82,10 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
         best: Nearby | None = None
         for linked in (False, True):
             point = search(system, targets, lots, *held, linked)
-            left = None if point is None else left_open(system, point)
+            left = None if point is None else left_open(system, point, nothing)
             if point is None or left is None:
                 continue
-            found = _found(system, point, left, len(inst.ways))
+            found = _found(system, point, left, len(inst.ways), nothing)
             if best is None or found.far.max() < best.far.max():
                 best = found
             if best.far.max() <= ENOUGH:
@@ -90,14 +93,14 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
     return best
 
 
-def _found(system: System, point: Point, left: Left, ways: int) -> Nearby:
+def _found(system: System, point: Point, left: Left, ways: int, nothing: Floats) -> Nearby:
     far = reach(system, point, left)
     far = np.where(np.isnan(far), np.inf, far)
     x = np.zeros(system.tasks)
     task = point.columns < system.tasks
     x[point.columns[task]] = point.amount[0][task]
     tasks = system.low.tasks(x * system.tasks_unit[system.low.owner], ways)
-    return Nearby(left.share, tasks, left.room, far, np.flatnonzero(left.stage == 0))
+    return Nearby(left.share, tasks, left.room, far, np.flatnonzero(left.stage == 0), nothing)
 
 
 __all__ = ["Nearby", "looked_for", "nearby"]

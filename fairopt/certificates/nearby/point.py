@@ -126,11 +126,11 @@ def _cleared(
         total = float(money.sum())
         if not (np.isfinite(price).all() and total > 0):
             return None, stays
-        cost = np.bincount(each, entry * price[row], len(columns))[task]
+        costs = np.bincount(each, entry * price[row], len(columns))[task]
         mine = task[each]
         takes = np.zeros(len(price))
         spent = np.zeros(len(columns))
-        spent[task] = cost
+        spent[task] = costs
         np.maximum.at(
             takes, row[mine], (entry * price[row])[mine] / np.maximum(spent[each[mine]], 1e-300)
         )
@@ -147,10 +147,10 @@ def _cleared(
             dear = np.where(cost > 0, (cost - value[n] * worth) / cost, 0.0)
         stays &= ~((dear > 1e-9) & (dear >= part * 1e-3)) | (dear < 1e-12)
         found.append(replace(lot, price=exact))
-    lost = np.asarray(np.bincount(n[~stays], part[~stays], len(stage)), dtype=np.float64)
+    gone = np.bincount(n[~stays], part[~stays], len(stage))
     keep = np.ones(len(columns), dtype=bool)
     keep[task] = stays
-    return (found if not (lost > MOVED).any() else None), keep
+    return (found if not (gone > MOVED).any() else None), keep
 
 
 def _apart(system: System, lot: Lot, used: Ints, moves: Ints, payers: Bools) -> list[Lot]:
