@@ -48,8 +48,8 @@ class Order:
 
     room : (N,) of each user, at the prices that are best for it. excess : (N,) of each user, the
     part of its share that it holds of what stops those below it, at most what it is above them.
-    bounds : with the errors of other levels. stage, best : (N,) the round of each user, and which of
-    `bills` prove most of it; -1: its limit.
+    bounds : with the errors of other levels. stage, best : (N,) the round of each user, and which
+    of `bills` prove most of it; -1: its limit.
     """
 
     def __init__(self, alloc: Allocation) -> None:
@@ -100,9 +100,10 @@ class Order:
 
     def limits(self, k: int) -> tuple[Ints, Floats]:
         """Users at limits whose score depends on the server, and what the last unit of their share
-        costs at the k-th prices."""
+        costs at the k-th prices; the next one, where the last costs nothing."""
         bill = self.bills[k]
-        return bill.capped, bill.limits.first
+        first, second = bill.limits.first, bill.limits.second
+        return bill.capped, np.where((first > 0) | ~np.isfinite(second), first, second)
 
     def _stages(self) -> Ints:
         """(N,) the round in which each is stopped: users within TIE of the lowest of a round."""

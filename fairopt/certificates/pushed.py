@@ -24,9 +24,9 @@ SEVERAL = 4
 """what is asked of a row counts so many times where it may come from several sides"""
 
 PAIRS = 400
-"""of more pairs that pay, how much must move is not worked out"""
+"""of more pairs that pay, how much must move is not worked out: as much as there is"""
 ENTRIES = 4 * PAIRS
-"""where users have more entries of rows, who makes room on full rows is not followed"""
+"""where users have more entries of rows, whoever may make room on full rows does"""
 
 
 def rearranged(choices: Choices) -> float:
@@ -39,8 +39,10 @@ def rearranged(choices: Choices) -> float:
     if choices.paid is None:
         return 1.0
     user, part = choices.paid()
-    if not 0 < len(user) <= PAIRS:
+    if not len(user):
         return 1.0
+    if len(user) > PAIRS:  # of so many it is not worked out, and nothing is proved
+        return np.inf
     own = np.unique(user, return_inverse=True)[1]
     both = np.hstack([part, np.eye(own.max() + 1)[own]])
     size = np.linalg.svd(both, compute_uv=False)

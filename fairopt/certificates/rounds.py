@@ -40,7 +40,7 @@ from fairopt.certificates.carried import Bounds, Paid, carried
 from fairopt.certificates.due import due, lowest, told
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.levels import Order
-from fairopt.certificates.nearby.judged import Nearby, nearby
+from fairopt.certificates.nearby.verdict import at_nearby, worst
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Bill, PricesGiven, Ruled
 from fairopt.certificates.ruled.uses import RuleRows
@@ -48,14 +48,6 @@ from fairopt.certificates.ruled.walk import RoundWalk, path
 from fairopt.certificates.tolerance import ROUNDING, TOLERANCE
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats, Ints, remembered
-
-
-ROUNDS = (
-    "room of every user",
-    "excess of those stopped later",
-    "all rounds together",
-)
-"""the checks that a point nearby takes the place of"""
 
 
 @dataclass(frozen=True)
@@ -141,7 +133,7 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
         share = np.maximum(alloc.shares, 0.0)
         notes = Sentences(lambda: tuple(plainly.notes(alloc)))
         verdict = _verdict(alloc, feasibility(alloc), (), found, gap, share, notes, tolerance)
-        return _at_nearby(alloc, verdict, order, tolerance)
+        return at_nearby(alloc, verdict, order, int(order.stage.max()) + 1, tolerance)
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
     ruled = Ruled(alloc)
     kept = feasible.checks(ruled, asked.floor)
@@ -156,59 +148,7 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
     )
     notes = Sentences(lambda: words.told(alloc.instance, stops))
     verdict = _verdict(alloc, kept, order_, found, gap, ruled.share, notes, tolerance)
-    return verdict if wrong else _at_nearby(alloc, verdict, None, tolerance)
-
-
-def _at_nearby(
-    alloc: Allocation, verdict: Certificate, order: Order | None, tolerance: float
-) -> Certificate:
-    """The verdict, or a better one of the point nearby that the rounds mean, if it is known to
-    twice a float's digits (`nearby`)."""
-    if verdict.verdict != UNPROVED:
-        return verdict
-    asked = entitled(alloc.instance, alloc.score, alloc.kind)
-    point = nearby(alloc, asked, order)
-    if point is None:
-        return verdict
-    share = np.maximum(alloc.shares, 0.0)
-    off = point.off(share)
-    if not float(off.max()) < verdict.residual:
-        return verdict
-    users = alloc.instance.users
-    known = point.far.max() <= tolerance
-    kept = [c for c in verdict.checks if c.name not in ROUNDS]
-    checks = (
-        *kept,
-        _worst("room of every user, nearby", point.room, users, tolerance),
-        _worst("all rounds together, nearby", off, users, tolerance),
-    )
-    name = CERTIFIED if all(c.holds for c in checks) else UNPROVED
-    apart = np.abs(np.log(share / point.share))
-    if known and (apart > 2 * tolerance).any():
-        name = REFUTED
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ends = point.share * np.maximum(1 - point.far, 0.0), point.share * (1 + point.far)
-        rise = (point.share * (1 + point.room) / share)[point.first] - 1.0
-    notes: Sequence[str] = verdict.notes
-    if name == REFUTED:
-        notes = told(alloc, _moved(alloc, point), tolerance)
-    return replace(
-        verdict,
-        verdict=name,
-        gap=max(float(rise.max(initial=0.0)), 0.0),
-        residual=float(off.max()),
-        undetermined=tuple(users[n] for n in np.flatnonzero(~(off <= tolerance)).tolist()),
-        checks=checks,
-        intervals=Intervals(len(users), lambda: ends),
-        notes=notes,
-    )
-
-
-def _moved(alloc: Allocation, point: Nearby) -> Allocation:
-    """The division at a point nearby."""
-    if alloc.instance.modes is None:
-        return alloc.with_(tasks=point.tasks)
-    return alloc.with_(tasks=None, way_tasks=point.tasks)
+    return verdict if wrong else at_nearby(alloc, verdict, None, len(stops), tolerance)
 
 
 def _verdict(
@@ -227,10 +167,10 @@ def _verdict(
     checks = (
         *kept,
         *order,
-        _worst("everybody holds what it is due", found.off, users, tolerance),
-        _worst("room of every user", found.room, users, tolerance),
-        _worst("excess of those stopped later", found.excess, users, tolerance),
-        _worst("all rounds together", residual, users, tolerance),
+        worst("everybody holds what it is due", found.off, users, tolerance),
+        worst("room of every user", found.room, users, tolerance),
+        worst("excess of those stopped later", found.excess, users, tolerance),
+        worst("all rounds together", residual, users, tolerance),
     )
     verdict = CERTIFIED if all(c.holds for c in checks) else UNPROVED
     if not all(c.holds for c in kept):
@@ -247,13 +187,8 @@ def _verdict(
             )
 
     spans = Intervals(len(users), ends)
-    worst = float(residual.max())
-    return Certificate(verdict, gap, worst, loose, checks, spans, notes, bounded=True)
-
-
-def _worst(name: str, amount: Floats, users: tuple[str, ...], tolerance: float) -> Check:
-    n = int(np.argmax(amount))
-    return Check.of(name, float(amount[n]), tolerance, users[n] if amount[n] > 0 else "")
+    far = float(residual.max())
+    return Certificate(verdict, gap, far, loose, checks, spans, notes, bounded=True)
 
 
 def prove(ruled: Ruled, stops: list[RoundWalk]) -> RoundsProof:

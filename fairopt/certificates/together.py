@@ -172,7 +172,7 @@ class Moved:
         all_: list[tuple[Turn, float, Choices | None, Paid | None]] = []
         for paid, turns, each in zip(self._proofs, self._turns, self._exact, strict=True):
             if any(each) and paid.choices is not None:
-                each = [money * self._rearranged(paid) for money in each]
+                each = [money * self._rearranged(paid) if money else 0.0 for money in each]
             all_ += [(t, m, paid.choices, paid) for t, m in zip(turns, each, strict=True)]
         if uses.anywhere is not None and (asked.any() or lost.any()):
             none = np.zeros(0, dtype=np.int64)
@@ -182,8 +182,6 @@ class Moved:
                 for rank in np.unique(stage[alone]).tolist()
             ]
         found = [turn.moving(money) for turn, money, *_ in all_]
-        if len(uses.user) > ENTRIES:
-            return found
         most = np.bincount(uses.row, asked, len(uses.left))
         for turn in found:
             most[turn.row] = most[turn.row] + turn.asked
@@ -193,6 +191,8 @@ class Moved:
         on = np.flatnonzero(short[uses.row])
         if not len(on):
             return found
+        if len(uses.user) > ENTRIES:
+            return [turn.moving(np.inf) for turn, *_ in all_]
         some = uses._replace(user=uses.user[on], row=uses.row[on])
         some = some._replace(part=uses.part[on], share=uses.share[on])
         some = some._replace(leaves=None if uses.leaves is None else uses.leaves[on])
@@ -216,12 +216,14 @@ class Moved:
 
     def rounded(self) -> list[Turn]:
         """The same of what rounding leaves open."""
-        return [
-            turn._replace(asked=np.zeros_like(turn.asked)).moving(money)
-            for turns, each in zip(self._turns, self._rough, strict=True)
-            for turn, money in zip(turns, each, strict=True)
-            if turn.each is not None and money > 0
-        ]
+        found = []
+        for paid, turns, each in zip(self._proofs, self._turns, self._rough, strict=True):
+            for turn, money in zip(turns, each, strict=True):
+                if turn.each is not None and len(turn.each) and money > 0:
+                    if paid.choices is not None:
+                        money *= self._rearranged(paid)
+                    found.append(turn._replace(asked=np.zeros_like(turn.asked)).moving(money))
+        return found
 
 
 class Targets:

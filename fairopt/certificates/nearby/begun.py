@@ -28,10 +28,12 @@ PRICES = (
 
 def of_rounds(system: System, alloc: Allocation, asked: Entitled) -> list[Lot]:
     """The lots that an answer's rounds tell."""
+    some = system.some
     position = {name: n for n, name in enumerate(alloc.instance.users)}
     found = []
     for k, told in enumerate(alloc.rounds or ()):
         users = np.array([position[name] for name in told["users"]], dtype=np.int64)
+        users = users[some[users]]
         if len(users):
             own = alloc.with_(**{name: told["prices"].get(name) for name in PRICES})
             price = listed_prices(own, system.low) * system.row_unit
@@ -49,10 +51,12 @@ def _of_levels(system: System, alloc: Allocation, order: Order) -> Iterator[Lot]
     on = np.flatnonzero(low.kind == LIMIT)
     limit = np.full(len(stage), -1)
     limit[low.one[on]] = on
-    for k, rank in sorted(set(zip(best.tolist(), stage.tolist(), strict=True)), key=_second):
-        users = np.flatnonzero((best == k) & (stage == rank))
+    some = system.some
+    both = set(zip(best[some].tolist(), stage[some].tolist(), strict=True))
+    for k, rank in sorted(both, key=_second):
+        users = np.flatnonzero((best == k) & (stage == rank) & some)
         if k < 0:  # whom their limits alone stop, one by one
-            for n in users.tolist():
+            for n in users[limit[users] >= 0].tolist():
                 price = np.zeros(len(low.rhs))
                 price[limit[n]] = 1.0
                 yield _lot(system, np.array([n]), 0, rank, price)

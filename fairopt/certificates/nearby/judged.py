@@ -10,32 +10,53 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby.begun import of_levels, of_rounds
 from fairopt.certificates.nearby.point import Targets, search
-from fairopt.certificates.nearby.proof import left_open
+from fairopt.certificates.nearby.points import Point
+from fairopt.certificates.nearby.proof import Left, left_open
 from fairopt.certificates.nearby.reach import reach
 from fairopt.certificates.nearby.system import System
+from fairopt.certificates.ruled.answer import Ruled
 from fairopt.formulas.entitled import Entitled
 from fairopt.instance import Floats, Ints
 
 LARGEST = 300_000
 """most eligible pairs with which a point nearby is looked for"""
+ENOUGH = 1e-9
+"""part by which the optimum may be off that needs no other point"""
 
 
 class Nearby(NamedTuple):
     """The point that an answer's rounds mean: share (N,) there, tasks (K, I) by way, room (N,) that
     its prices leave open, far (N,) the part by which the optimum may be off, first: users of the
-    first round."""
+    first round; nothing (N,) shares that count as none."""
 
     share: Floats
     tasks: Floats
     room: Floats
     far: Floats
     first: Ints
+    nothing: Floats
 
     def off(self, share: Floats) -> Floats:
         """(N,) how far shares may be from those due, at most, in the logarithm."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            apart = np.abs(np.log(share / self.share)) - np.log1p(-np.minimum(self.far, 1.0))
+            apart = np.abs(np.log(share / self.share))
+            apart = np.where((share <= self.nothing) & (self.share <= self.nothing), 0.0, apart)
+            apart = apart - np.log1p(-np.minimum(self.far, 1.0))
         return np.where(np.isnan(apart), np.inf, apart)
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """The least and the most that each may be due."""
+        low = self.share * np.maximum(1 - self.far, 0.0)
+        with np.errstate(invalid="ignore"):
+            top = np.where(np.isfinite(self.far), self.share * (1 + self.far), np.inf)
+        return low, top
+
+
+def looked_for(alloc: Allocation) -> bool:
+    """Whether a point nearby is looked for at all: without groups, whose targets are floats, and up
+    to LARGEST pairs."""
+    inst = alloc.instance
+    return inst.tree.flat and int(np.count_nonzero(inst.ways.eligible)) <= LARGEST
 
 
 def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Nearby | None:
@@ -46,30 +67,40 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
     order : of a plain answer, what its level prices prove.
     """
     inst, share = alloc.instance, np.maximum(alloc.shares, 0.0)
-    pairs = int(np.count_nonzero(inst.ways.eligible))
-    if not inst.tree.flat or pairs > LARGEST or not ((share > 0) & np.isfinite(share)).all():
+    if not (looked_for(alloc) and np.isfinite(share).all()):
         return None
     with np.errstate(all="ignore"):
         system = System.of(alloc, share)
-        lots = (
-            of_rounds(system, alloc, asked)
-            if order is None
-            else of_levels(system, alloc, order)
-        )
+        nothing = np.zeros(len(share))
+        if (share <= 0).any():
+            nothing = Ruled(alloc).nothing
+        lots = of_rounds(system, alloc, asked) if order is None else of_levels(system, alloc, order)
         unit = system.share_unit
         weight = asked.tree.weight[asked.tree.leaf]
         targets = Targets(weight / unit, asked.floor / unit, asked.base / unit)
-        point = search(system, targets, lots, *system.held(alloc))
-        left = None if point is None else left_open(system, point)
-        if point is None or left is None:
-            return None
-        far = reach(system, point, left)
+        held = system.held(alloc)
+        best: Nearby | None = None
+        for linked in (False, True):
+            point = search(system, targets, lots, *held, linked)
+            left = None if point is None else left_open(system, point, nothing)
+            if point is None or left is None:
+                continue
+            found = _found(system, point, left, len(inst.ways), nothing)
+            if best is None or found.far.max() < best.far.max():
+                best = found
+            if best.far.max() <= ENOUGH:
+                break
+    return best
+
+
+def _found(system: System, point: Point, left: Left, ways: int, nothing: Floats) -> Nearby:
+    far = reach(system, point, left)
     far = np.where(np.isnan(far), np.inf, far)
     x = np.zeros(system.tasks)
     task = point.columns < system.tasks
     x[point.columns[task]] = point.amount[0][task]
-    tasks = system.low.tasks(x * system.tasks_unit[system.low.owner], len(inst.ways))
-    return Nearby(left.share, tasks, left.room, far, np.flatnonzero(left.stage == 0))
+    tasks = system.low.tasks(x * system.tasks_unit[system.low.owner], ways)
+    return Nearby(left.share, tasks, left.room, far, np.flatnonzero(left.stage == 0), nothing)
 
 
-__all__ = ["Nearby", "nearby"]
+__all__ = ["Nearby", "looked_for", "nearby"]

@@ -12,13 +12,18 @@ eliminated first. Nothing here is believed: digits that it lacks are made up by 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from fairopt.formulas.gathered import sparse
 from fairopt.instance import Floats, Ints
 
 DENSE = 3e7
 """rows squared times columns up to which singular values are those of the matrix itself, not of its
 square, which has half their digits"""
+SMALL = 20_000
+"""numbers up to which a matrix is dense"""
 NOTHING, NOTHING_SQUARED = 1e-13, 1e-14
 """part of the largest singular value, and of its square, below which it is 0"""
 
@@ -35,8 +40,6 @@ class Least:
     def __init__(
         self, rows: int, row: Ints, each: Ints, entry: Floats, owner: Ints, own: Floats
     ) -> None:
-        from scipy.sparse import coo_array
-
         self._owner, own = np.maximum(owner, 0), np.where(owner >= 0, own, 0.0)
         self._users = int(self._owner.max(initial=0)) + 1
         count = np.bincount(row, minlength=rows)
@@ -46,7 +49,7 @@ class Least:
         self._by, self._entry = row[alone[first]], entry[alone[first]]
         free = np.ones(len(owner), dtype=bool)
         free[self._of] = False
-        self._whole = coo_array((entry, (row, each)), shape=(rows, len(owner))).tocsr()
+        self._whole = _matrix(entry, row, each, rows, len(owner))
         self._all, self._own = own, np.where(free, own, 0.0)
         shared = np.ones(rows, dtype=bool)
         shared[self._by] = False
@@ -56,22 +59,22 @@ class Least:
         self._factored()
 
     def _factored(self) -> None:
-        from scipy.sparse import coo_array
-
         matrix = self._whole[self._rows][:, self._free]
         self._matrix = matrix
         own, owner = self._own[self._free], self._owner[self._free]
         size = matrix.shape[1]
-        to = coo_array((own, (np.arange(size), owner)), shape=(size, self._users)).tocsr()
-        cross = (matrix @ to).toarray()
+        cross = matrix @ _matrix(own, np.arange(size), owner, size, self._users)
+        cross = cross if isinstance(cross, np.ndarray) else cross.toarray()
         if len(self._rows) ** 2 * size <= DENSE:
-            dense = matrix.toarray() - (cross / self._square)[:, owner] * own
+            dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+            dense = dense - (cross / self._square)[:, owner] * own
             left, big, right = np.linalg.svd(dense, full_matrices=False)
             keep = big > NOTHING * big.max(initial=0.0)
             self._right = right[keep]
         else:
-            both = (matrix @ matrix.T).toarray() - (cross / self._square) @ cross.T
-            square, left = np.linalg.eigh(both)
+            both = matrix @ matrix.T
+            both = both if isinstance(both, np.ndarray) else both.toarray()
+            square, left = np.linalg.eigh(both - (cross / self._square) @ cross.T)
             keep = square > NOTHING_SQUARED * square.max(initial=0.0)
             big, self._right = np.sqrt(np.maximum(square, 0.0)), None
         self._left, self._size = left[:, keep], big[keep]
@@ -94,9 +97,7 @@ class Least:
         """(C,) the least d with B d = of_rows and W d = of_users."""
         found = np.zeros(len(self._owner))
         found[self._of] = of_rows[self._by] / self._entry
-        short = of_users[: self._users] - np.bincount(
-            self._owner, self._all * found, self._users
-        )
+        short = of_users[: self._users] - np.bincount(self._owner, self._all * found, self._users)
         found += (short / self._square)[self._owner] * self._own
         missing = (of_rows - self._whole @ found)[self._rows]
         if self._right is not None:
@@ -119,3 +120,12 @@ class Least:
         rest = self.apart(of_columns - self._whole.T @ found)
         found[self._by] = rest[self._of] / self._entry
         return found
+
+
+def _matrix(entry: Floats, row: Ints, column: Ints, rows: int, columns: int) -> Any:
+    """A matrix of entries; dense if it is small."""
+    if rows * columns <= SMALL:
+        found = np.zeros((rows, columns))
+        found[row, column] = entry
+        return found
+    return sparse(entry, row, column, (rows, columns))

@@ -8,6 +8,9 @@ from fairopt.certificates.nearby.least import Least
 from fairopt.certificates.nearby.system import System
 from fairopt.instance import Bools, Floats, Ints
 
+NEW = 1e-3
+"""part of a share by which columns that come into use are measured"""
+
 
 def units(system: System) -> Floats:
     """(M,) the size of each row, 1 of those that allow nothing."""
@@ -30,13 +33,20 @@ def in_use(system: System, columns: Ints, amount: Floats) -> tuple[Ints, Ints]:
     return columns[flow & inside(system, columns, amount)], columns[~flow]
 
 
-def sizes(system: System, columns: Ints, amount: Floats) -> Floats:
-    """(C,) what changes of columns are measured by: their tasks; the room of flows, at most 1."""
+def sizes(system: System, columns: Ints, amount: Floats, came: Ints) -> Floats:
+    """(C,) what changes of columns are measured by: their tasks; the room of flows, at most 1.
+
+    Parameters
+    ----------
+    came : columns that come into use, and are measured by a part of the share.
+    """
     flow = columns >= system.tasks
     low, high = system.bounds
     y, found = amount[flow], amount.copy()
     room = np.clip(np.minimum(y - low, high - y), 0.0, 1.0)
     found[flow] = np.where(inside(system, columns, amount)[flow], room, 0.0)
+    new = np.isin(columns, came)
+    found[new] = np.maximum(found[new], NEW / system.columns.score[columns[new]])
     return found
 
 

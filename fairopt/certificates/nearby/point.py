@@ -13,8 +13,8 @@ import numpy as np
 from fairopt import clock
 from fairopt.certificates import digits
 from fairopt.certificates.nearby.moves import changes, in_use, sizes, units
-from fairopt.certificates.nearby.rows import TRIFLE, Lot, sharpened, valued
 from fairopt.certificates.nearby.points import Point
+from fairopt.certificates.nearby.rows import TRIFLE, Lot, sharpened, valued
 from fairopt.certificates.nearby.system import System
 from fairopt.formulas.doubles import exact_product
 from fairopt.instance import Bools, Floats, Ints
@@ -56,36 +56,53 @@ class Targets:
 
 
 def search(
-    system: System, targets: Targets, lots: Sequence[Lot], columns: Ints, amount: Floats
+    system: System,
+    targets: Targets,
+    lots: Sequence[Lot],
+    columns: Ints,
+    amount: Floats,
+    linked: bool = False,
 ) -> Point | None:
     """The point nearby; None if the answer's own rounds do not say any.
 
     Parameters
     ----------
     lots : in order, with floats for digits. columns, amount : (C,) what the answer uses.
+    linked : whether columns out of use that are as cheap may come into use, so that levels that
+        are equal but for rounding become one.
     """
-    tasks, users = system.tasks, len(system.share_unit)
-    stage = np.full(users, len(lots))
+    some = system.some
+    stage = np.where(some, len(lots), -1)
     for k, lot in enumerate(lots):
         stage[lot.users] = k
     if (stage == len(lots)).any():
         return None
-    lots, keep = _cleared(system, lots, stage, columns, amount)
-    if lots is None:
+    clear, keep = _cleared(system, lots, stage, columns, amount)
+    if clear is None:
         return None
     columns, amount = columns[keep], amount[keep]
     moves, used = in_use(system, columns, amount)
-    least, parts = 1.0, list[Lot]()
-    for k, lot in enumerate(lots):
+    least, parts, new = 1.0, list[Lot](), list[Ints]()
+    for k, lot in enumerate(clear):
         if clock.over():
             return None
-        sharp, size = sharpened(system, lot, used, moves, stage <= k)
+        sharp, size, tied = sharpened(system, lot, used, moves, stage <= k)
         least = min(least, size)
-        parts += _apart(system, sharp, used, moves, stage <= k)
-    left = np.ones(users, dtype=bool)
+        by = np.sort(np.concatenate([used, tied])) if linked else used
+        several = _apart(system, sharp, by, moves, stage <= k)
+        parts += several
+        if linked and len(lot.users) > 1:
+            new.append(tied)
+    came = np.setdiff1d(np.concatenate([used[:0], *new]), columns)
+    if linked:
+        if not len(came):
+            return None
+        at = np.searchsorted(columns, came)
+        columns, amount = np.insert(columns, at, came), np.insert(amount, at, 0.0)
+    left = some.copy()
     for lot in parts:
         left[lot.users] = False
-    return None if left.any() else _tasks(system, targets, parts, columns, amount, least)
+    return None if left.any() else _tasks(system, targets, parts, columns, amount, least, came)
 
 
 def _cleared(
@@ -99,44 +116,47 @@ def _cleared(
     share = np.bincount(n, worth * x, len(stage))
     part = worth * x / share[n]
     row, each, entry = of.entries(columns)
-    used = np.bincount(row, entry * amount[each], len(system.rhs))
-    unit = np.maximum(np.abs(system.rhs), 1e-300)
-    left = np.abs(system.rhs - used) / unit
+    unit = units(system)
+    left = system.rhs - np.bincount(row, entry * amount[each], len(system.rhs))
+    left = np.abs(left) / unit
     stays, found = np.ones(len(at), dtype=bool), list[Lot]()
-    for k, lot in enumerate(lots):
+    for lot in lots:
         price = lot.price[0]
         money = price * unit
         total = float(money.sum())
         if not (np.isfinite(price).all() and total > 0):
             return None, stays
-        cost = np.bincount(each, entry * price[row], len(columns))[task]
+        costs = np.bincount(each, entry * price[row], len(columns))[task]
         mine = task[each]
         takes = np.zeros(len(price))
         spent = np.zeros(len(columns))
-        spent[task] = cost
+        spent[task] = costs
         np.maximum.at(
             takes, row[mine], (entry * price[row])[mine] / np.maximum(spent[each[mine]], 1e-300)
         )
+        lent = np.bincount(row[~mine], minlength=len(price)) > 0
+        takes = np.where(lent, np.maximum(takes, money / total), takes)
         price = np.where((takes > left) & (money > TRIFLE * total), price, 0.0)
         scale = float((price * unit).max(initial=0.0))
         if not scale > 0:
             return None, stays
-        price = digits.of(price / np.ldexp(1.0, int(np.frexp(scale)[1])), 2)
-        all_ = of.cost(price[0])
-        value = valued(system, price, np.zeros(tasks, dtype=bool))[0]
-        cost = all_[at]
+        exact = digits.of(price / np.ldexp(1.0, int(np.frexp(scale)[1])), 2)
+        value = valued(system, exact, np.zeros(tasks, dtype=bool))[0]
+        cost = of.cost(exact[0])[at]
         with np.errstate(divide="ignore", invalid="ignore"):
             dear = np.where(cost > 0, (cost - value[n] * worth) / cost, 0.0)
         stays &= ~((dear > 1e-9) & (dear >= part * 1e-3)) | (dear < 1e-12)
-        found.append(replace(lot, price=price))
-    lost = np.bincount(n[~stays], part[~stays], len(stage))
+        found.append(replace(lot, price=exact))
+    gone = np.bincount(n[~stays], part[~stays], len(stage))
     keep = np.ones(len(columns), dtype=bool)
     keep[task] = stays
-    return (found if (lost <= MOVED).all() else None), keep
+    return (found if not (gone > MOVED).any() else None), keep
 
 
 def _apart(system: System, lot: Lot, used: Ints, moves: Ints, payers: Bools) -> list[Lot]:
     """The lot by what has nothing to do with each other: users of one have a level of their own."""
+    if len(lot.users) == 1:
+        return [lot]
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -173,13 +193,16 @@ def _tasks(
     columns: Ints,
     amount: Floats,
     least: float,
+    came: Ints,
 ) -> Point | None:
     """The tasks that fill what is priced and give all what they are due at the lots' levels."""
-    of, users = system.columns, len(system.share_unit)
-    aim = BELOW * np.abs(system.rhs)
+    of = system.columns
+    aim = BELOW * units(system)
     full = np.zeros(len(aim), dtype=bool)
     for lot in lots:
-        full |= (lot.price[0] > 0) | (lot.beside[0] > 0)
+        full |= lot.price[0] > 0
+        if lot.beside is not None:
+            full |= lot.beside[0] > 0
     x = digits.of(amount, 2)
     lots = [_begun(system, targets, lot, columns, amount) for lot in lots]
     best: Point | None = None
@@ -188,16 +211,19 @@ def _tasks(
             return None
         flow = columns >= system.tasks
         on = np.flatnonzero(full)
-        size, unit = sizes(system, columns, x[0]), units(system)[on]
+        size, unit = sizes(system, columns, x[0], came), units(system)[on]
         solve = changes(system, columns, size, on)
         off, emptied = np.inf, np.zeros(len(columns), dtype=bool)
         for _ in range(STEPS):
             left = of.left(system.rhs, columns, x)[0] - aim
             lots, due = _levels(system, targets, lots, columns, x, left)
             short, _ = system.shares(due, columns, x)
-            last, off = off, max(
-                float(np.abs(left[on] / unit).max(initial=0.0)),
-                float(np.abs(short / np.maximum(due[0], 1e-300)).max(initial=0.0)),
+            last, off = (
+                off,
+                max(
+                    float(np.abs(left[on] / unit).max(initial=0.0)),
+                    float(np.abs(short / np.maximum(due[0], 1e-300)).max(initial=0.0)),
+                ),
             )
             if off <= ENOUGH or not off < last / 2:
                 break

@@ -32,7 +32,7 @@ class Point:
     def ordered(self) -> tuple[list[Lot], Ints]:
         """The lots in order of level; (N,) the place of each user's level among all."""
         lots = sorted(self.lots, key=lambda lot: (lot.rank, lot.level[0], lot.level[1]))
-        stage, turn = np.full(self.due.shape[1], len(lots)), -1
+        stage, turn = np.full(self.due.shape[1], -1), -1
         last: tuple[int, float] | None = None
         for lot in lots:
             if last is None or lot.rank != last[0] or lot.level[0] > last[1] * (1 + SAME):
@@ -51,9 +51,9 @@ def whole(system: System, point: Point, lot: Lot, stage: Ints) -> Lot:
     """
     price = lot.price if lot.beside is None else lot.price + lot.beside
     for other in point.lots:
-        if other is not lot and other.stage == lot.stage:
-            if stage[other.users[0]] <= stage[lot.users[0]]:
-                price = price + other.price
+        before = stage[other.users[0]] <= stage[lot.users[0]]
+        if other is not lot and other.stage == lot.stage and before:
+            price = price + other.price
     used = np.zeros(system.tasks, dtype=bool)
     used[point.columns[point.columns < system.tasks]] = True
     return replace(lot, price=price, value=valued(system, price, used))

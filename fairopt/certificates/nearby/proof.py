@@ -21,6 +21,7 @@ from fairopt.certificates.nearby.rows import Lot
 from fairopt.certificates.nearby.system import System
 from fairopt.instance import Floats, Ints
 
+
 @dataclass(frozen=True)
 class Left:
     """What is left open at a point, (N,) parts of each share: what a user could rise by (`room`),
@@ -38,8 +39,13 @@ class Left:
     money: list[Floats]
 
 
-def left_open(system: System, point: Point) -> Left | None:
-    """What is left open; None where the point breaks a rule."""
+def left_open(system: System, point: Point, nothing: Floats) -> Left | None:
+    """What is left open; None where the point breaks a rule.
+
+    Parameters
+    ----------
+    nothing : (N,) shares that count as nothing.
+    """
     of, users = system.columns, len(system.share_unit)
     x, at = point.amount, point.columns
     flow = at >= system.tasks
@@ -48,15 +54,19 @@ def left_open(system: System, point: Point) -> Left | None:
     y = x[:, flow]
     inside = (y[0] > low) | ((y[0] == low) & (y[1] >= 0))
     inside &= (y[0] < high) | ((y[0] == high) & (y[1] <= 0))
-    if not ((left >= error).all() and (x[0] >= 0).all() and inside.all()):
+    if not ((left >= error).all() and (x[0][~flow] >= 0).all() and inside.all()):
         return None
+    lots, stage = point.ordered()
     short, wrong = system.shares(point.due, at, x)
-    off = (np.abs(short) + wrong) / point.due[0]
+    none = stage < 0  # who runs nowhere is due nothing
+    off = np.where(
+        none, 0.0, (np.abs(short) + wrong) / np.maximum(point.due[0], nothing / system.share_unit)
+    )
     mine = at[~flow]
     owner, worth = of.owner(mine), of.worth(mine)
     share = np.bincount(owner, worth * x[0][~flow], users)
-    lots, stage = point.ordered()
-    room = np.full(users, np.inf)
+    size = np.maximum(share, nothing / system.share_unit)
+    room = np.where(none, 0.0, np.inf)
     money = []
     for lot in lots:
         lot = whole(system, point, lot, stage)
@@ -65,8 +75,8 @@ def left_open(system: System, point: Point) -> Left | None:
             return None
         open_, value = found
         with np.errstate(divide="ignore"):
-            room[lot.users] = open_ / (value * share)[lot.users]
-        pays = np.where(stage <= stage[lot.users[0]], value * share, 0.0)
+            room[lot.users] = open_ / (value * size)[lot.users]
+        pays = np.where(stage <= stage[lot.users[0]], value * size, 0.0)
         money.append(pays)
     return Left(room, off, share * system.share_unit, stage, lots, money)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.certificates.nearby.point import Point
+from fairopt.certificates.nearby.points import Point
 from fairopt.certificates.nearby.proof import Left
 from fairopt.certificates.nearby.system import System
 from fairopt.instance import Floats

@@ -1,4 +1,4 @@
-"""Prices of a round with twice a float's digits: what is in use costs all its user's shares alike."""
+"""Prices of a round with twice a float's digits: all that a user runs costs its share alike."""
 
 from __future__ import annotations
 
@@ -76,8 +76,9 @@ def valued(system: System, price: Floats, used: Bools) -> Floats:
 
 def sharpened(
     system: System, lot: Lot, used: Ints, moves: Ints, payers: Bools
-) -> tuple[Lot, float]:
-    """The lot with prices of more digits, and the least singular value of what tells them.
+) -> tuple[Lot, float, Ints]:
+    """The lot with prices of more digits, the least singular value of what tells them, and the
+    columns out of use that are as cheap.
 
     Columns out of use that are as cheap tell them as well, if they agree.
 
@@ -87,18 +88,18 @@ def sharpened(
     stopped by then.
     """
     columns = system.columns
+    if int((lot.price[0] > 0).sum()) == 1:  # one price is a unit of money
+        return replace(lot, value=valued(system, lot.price, _mask(system, used))), 1.0, used[:0]
     value, cost = valued(system, lot.price, _mask(system, used))[0], columns.cost(lot.price[0])
     worth = value[columns.of_column] * columns.score
     near = (np.abs(cost - worth) <= TIED * cost) & (worth > 0)
     near[used] = False
     tied = np.flatnonzero(near & payers[columns.of_column])
-    first = None
-    if len(tied):
-        first = _sharpened(system, lot, used, tied, moves, payers)
-        if first[1] <= AGREE:
-            return first[0], first[2]
-    found = _sharpened(system, lot, used, tied[:0], moves, payers)
-    return found[0], found[2]
+    for out in (tied, tied[:0]) if len(tied) else (tied,):
+        found, apart, least = _sharpened(system, lot, used, out, moves, payers)
+        if apart <= AGREE:
+            break
+    return found, least, out
 
 
 def _mask(system: System, columns: Ints) -> Bools:

@@ -12,7 +12,7 @@ from fairopt.certificates.columns import Listed
 from fairopt.certificates.given import flows
 from fairopt.certificates.question import power
 from fairopt.formulas.lowered import Lowered, lower
-from fairopt.instance import Floats, Ints
+from fairopt.instance import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,7 @@ class System:
         row_unit = power(low.unit)
         nobody = np.zeros(len(share), dtype=bool)
         matrix = low.matrix.tocsc()
-        columns = Listed.of(
-            matrix, low, tasks_unit, share_unit, nobody, row_unit, low.empty
-        )
+        columns = Listed.of(matrix, low, tasks_unit, share_unit, nobody, row_unit, low.empty)
         flow = row_unit[matrix.indices[matrix.indptr[low.columns : -1]]]
         bounds = np.array([low.low, low.high]).reshape(2, -1) / flow
         return cls(low, columns, low.rhs / row_unit, bounds, row_unit, share_unit, tasks_unit)
@@ -60,6 +58,12 @@ class System:
     def tasks(self) -> int:
         """P, the columns of tasks."""
         return self.columns.count
+
+    @property
+    def some(self) -> Bools:
+        """(N,) who may hold anything: of whom rules shut not every column."""
+        open_ = self.columns.of_column[~self.columns.shut]
+        return np.asarray(np.bincount(open_, minlength=len(self.share_unit)) > 0)
 
     def owner(self, columns: Ints) -> Ints:
         """(C,) the user of each column, -1 of flows."""
@@ -84,4 +88,3 @@ class System:
             target[0], self.columns.owner(at), self.columns.worth(at), amount[:, task]
         )
         return left + target[1], error
-

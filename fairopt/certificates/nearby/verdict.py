@@ -1,0 +1,75 @@
+"""The verdict on rounds, of the point nearby that they mean."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals
+from fairopt.certificates.due import due, told
+from fairopt.certificates.levels import Order
+from fairopt.certificates.nearby.judged import Nearby, looked_for, nearby
+from fairopt.formulas.entitled import entitled
+from fairopt.instance import Floats
+
+ROUNDS = (
+    "room of every user",
+    "excess of those stopped later",
+    "all rounds together",
+)
+"""the checks that a point nearby takes the place of"""
+
+
+def at_nearby(
+    alloc: Allocation, verdict: Certificate, order: Order | None, rounds: int, tolerance: float
+) -> Certificate:
+    """The verdict; of several rounds that of the point nearby that they mean, known to twice a
+    float's digits (`nearby`): how far the errors of floats reach is an estimate, which refuses."""
+    certified = verdict.verdict == CERTIFIED
+    if verdict.verdict == REFUTED or (certified and (rounds < 2 or not looked_for(alloc))):
+        return verdict
+    asked = entitled(alloc.instance, alloc.score, alloc.kind)
+    point = nearby(alloc, asked, order)
+    users, share = alloc.instance.users, np.maximum(alloc.shares, 0.0)
+    off = np.full(len(users), np.inf) if point is None else point.off(share)
+    if certified and not float(off.max()) <= tolerance and (found := due(alloc)) is not None:
+        again = nearby(found, asked)
+        if again is not None and float(again.off(share).max()) < float(off.max()):
+            point, off = again, again.off(share)
+    far = float(off.max())
+    if not (certified or far < verdict.residual):
+        return verdict
+    room = off if point is None else point.room
+    checks = (
+        *[check for check in verdict.checks if check.name not in ROUNDS],
+        worst("room of every user, nearby", room, users, tolerance),
+        worst("all rounds together, nearby", off, users, tolerance),
+    )
+    name, notes, gap = UNPROVED, verdict.notes, verdict.gap
+    ends = np.zeros(len(users)), np.full(len(users), np.inf)
+    if all(check.holds for check in checks):
+        name = CERTIFIED
+    if point is not None:
+        ends = point.ends()
+        first = point.first
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rise = (point.share * (1 + point.room) / share)[first] - 1.0
+        gap = float(np.nan_to_num(rise, nan=0.0).max(initial=0.0))
+        if point.far.max() <= tolerance and (off - point.far > 2 * tolerance).any():
+            name, notes = REFUTED, told(alloc, _moved(alloc, point), tolerance)
+    loose = tuple([users[n] for n in np.flatnonzero(~(off <= tolerance)).tolist()])
+    spans = Intervals(len(users), lambda: ends)
+    return Certificate(name, gap, far, loose, checks, spans, notes, bounded=True)
+
+
+def _moved(alloc: Allocation, point: Nearby) -> Allocation:
+    """The division at a point nearby."""
+    if alloc.instance.modes is None:
+        return alloc.with_(tasks=point.tasks)
+    return alloc.with_(tasks=None, way_tasks=point.tasks)
+
+
+def worst(name: str, amount: Floats, users: tuple[str, ...], tolerance: float) -> Check:
+    """The check that no user's amount is above a tolerance."""
+    n = int(np.argmax(amount))
+    return Check.of(name, float(amount[n]), tolerance, users[n] if amount[n] > 0 else "")
