@@ -155,8 +155,8 @@ def _busy(records: list[Record], limit: float) -> str:
     return said + (
         f"**the machine was shared**: times of the clock are about {1 / part:.1f} times those of a "
         f"machine of its own, and {limit:g} s were often no more than {limit * part:.1f} s of a "
-        "processor: *late* says little here. The order of the table and the profiles are of seconds "
-        "of a processor and hardly depend on it; distances do not."
+        "processor: *late* says little here. The order of the table and the profiles are of "
+        "seconds of a processor and hardly depend on it; distances do not."
     )
 
 
