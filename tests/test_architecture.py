@@ -40,6 +40,7 @@ LAYERS = (
     ("report",),
     ("commands",),
     ("cli",),
+    ("__main__",),
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 

@@ -440,6 +440,12 @@ def test_bare_and_unknown(capsys):
     assert capsys.readouterr().out == f"fairopt {fo.__version__}\n"
 
 
+def test_as_a_module():
+    asked = [sys.executable, "-m", "fairopt", "--version"]
+    told = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert told.stdout == f"fairopt {fo.__version__}\n"
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [
