@@ -38,7 +38,7 @@ SAMPLES, CURVED = (5_000, 50_000), 50_000
 nothing else is tried; and most users from whom the curvature of the division is computed"""
 ROUNDS, HOPELESS = 30, 8
 """most steps of a division, and after how many its error must be falling"""
-LACKING = 0.02
+LACKING = 0.005
 """part of all that is wanted that a sample is proved to lack, at which no more users are tried"""
 CHUNK = 8192
 """users at once, so that arrays stay in the cache"""
