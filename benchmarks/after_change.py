@@ -238,8 +238,9 @@ def page(found: list[Row], changes: int) -> str:
 random clusters for each density. One thing changes: a weight by a factor of 0.5 to 2, the demand
 of a user for each resource by such factors, the capacity of a server by 0.7 to 1.4, a user or a
 server comes or goes. {changes} changes of each kind, of alpha 2, density 0.02, limits and
-ceilings a quarter of that or {CLUSTERS}. With limits three users of ten have one; with ceilings each of ten teams has at most a
-sixth of one resource. Each is solved by `fo.solve(changed, notion, start=last)`, every tenth of
+ceilings a quarter of that or {CLUSTERS}. With limits three users of ten have one; with ceilings
+each of ten teams has at most a sixth of one resource. Each is solved by
+`fo.solve(changed, notion, start=last)`, every tenth of
 each cluster without a start as well, in turns in one process with one BLAS thread. Times are CPU
 seconds of `fo.solve`, proof included, and of all changes: where the start was not used they hold
 the attempt and the answer without it.
