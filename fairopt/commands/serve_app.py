@@ -106,7 +106,7 @@ class Followed:
             return self._served
 
     def state(self) -> dict[str, Any]:
-        """The number of the plan served, one more at each change, and what is wrong with the file."""
+        """The number of the plan served, one more at each change, and what ails the file."""
         self.now()
         return {"version": self.version, "fault": self.fault}
 
@@ -174,7 +174,7 @@ def application(served: Followed, hosts: list[str], token: str | None = None) ->
     def state(request: Request) -> Response:
         """The state.
         ---
-        summary: The number of the plan, one more when the file changed, and why it could not be read.
+        summary: The number of the plan, one more at each change, and what ails the file.
         responses:
           200: {description: "version, a number, and fault, a text that is empty if all is well."}
         """

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 import fairopt as fo
+from fairopt import cli
 from fairopt.connect.readers import sources
 from tests.connect.test_exports_kueue import planned, run
 
@@ -104,3 +105,12 @@ def test_a_pool_is_planned_and_verified(tmp_path) -> None:
 def test_faults_name_ad_and_attribute(tmp_path, slots, jobs, said) -> None:
     with pytest.raises(fo.BadInput, match=said):
         read(tmp_path, slots, jobs)
+
+
+def test_numbers_beyond_all_machines_are_named(tmp_path, capsys) -> None:
+    slots, jobs = tmp_path / "slots.json", tmp_path / "jobs.json"
+    slots.write_text(json.dumps([slot("a", 8, 16000)]).replace("16000", "1e999"))
+    jobs.write_text(json.dumps([job(1, 0, "ann")]).replace("1000", "1e999"))
+    assert cli.run(["plan", str(slots), str(jobs)]) == 2
+    told = capsys.readouterr().err
+    assert "job 1.0.RequestMemory" in told and "at most 1e18" in told

@@ -42,6 +42,9 @@ _DEFAULT = re.compile(
     r"\( *ImageSize *\+ *1023 *\) */ *1024\)\)/",
     re.IGNORECASE,
 )
+
+LARGEST = 10**18
+"""the largest number of a request or a machine"""
 MACHINE, JOB = "machine", "job"
 
 
@@ -162,11 +165,11 @@ class CondorPool:
         if not isinstance(value, bool | str) and value is not None:
             try:
                 number = Fraction(value)
-                if number >= 0:
+                if 0 <= number <= LARGEST:
                     return number
             except (ValueError, TypeError, OverflowError):
                 pass
-        self.faults.add(place, shown(value), "a number >= 0")
+        self.faults.add(place, shown(value), "a number >= 0, at most 1e18")
         return Fraction(0)
 
     def joined(self, base: Cluster) -> Cluster:
