@@ -30,7 +30,7 @@ def test_constants_on_the_page_of_crossovers_are_those_of_the_code() -> None:
 def test_a_crossover_is_measured_on_both_sides(capsys: pytest.CaptureFixture[str]) -> None:
     crossovers.main(["--only", "tiny", "--first", "1"])
     shown = capsys.readouterr().out
-    assert "schur:TINY" in shown and "| 30 |" in shown and "no answer" not in shown
+    assert "system:TINY" in shown and "| 30 |" in shown and "no answer" not in shown
 
 
 def test_a_way_that_loses_clearly_is_named() -> None:
