@@ -20,6 +20,8 @@ from fairopt.instance import Floats, Ints
 
 LARGEST = 300_000
 """most eligible pairs with which a point nearby is looked for"""
+WORK = 30_000_000
+"""most pairs times rounds"""
 ENOUGH = 1e-9
 """part by which the optimum may be off that needs no other point"""
 
@@ -52,11 +54,12 @@ class Nearby(NamedTuple):
         return low, top
 
 
-def looked_for(alloc: Allocation) -> bool:
+def looked_for(alloc: Allocation, rounds: int) -> bool:
     """Whether a point nearby is looked for at all: without groups, whose targets are floats, and up
-    to LARGEST pairs."""
+    to LARGEST pairs, and WORK of them times rounds."""
     inst = alloc.instance
-    return inst.tree.flat and int(np.count_nonzero(inst.ways.eligible)) <= LARGEST
+    pairs = int(np.count_nonzero(inst.ways.eligible))
+    return inst.tree.flat and pairs <= LARGEST and pairs * rounds <= WORK
 
 
 def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Nearby | None:
@@ -67,7 +70,8 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
     order : of a plain answer, what its level prices prove.
     """
     inst, share = alloc.instance, np.maximum(alloc.shares, 0.0)
-    if not (looked_for(alloc) and np.isfinite(share).all()):
+    rounds = len(alloc.rounds or ()) if order is None else int(order.stage.max()) + 1
+    if not (looked_for(alloc, rounds) and np.isfinite(share).all()):
         return None
     with np.errstate(all="ignore"):
         system = System.of(alloc, share)
