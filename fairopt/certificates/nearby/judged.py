@@ -55,11 +55,13 @@ class Nearby(NamedTuple):
 
 
 def looked_for(alloc: Allocation, rounds: int) -> bool:
-    """Whether a point nearby is looked for at all: without groups, whose targets are floats, and up
-    to LARGEST pairs, and WORK of them times rounds."""
+    """Whether a point nearby is looked for at all: without groups, whose targets are floats, or
+    rules of one's own, which may be equalities; up to LARGEST pairs, and WORK of them times rounds.
+    """
     inst = alloc.instance
     pairs = int(np.count_nonzero(inst.ways.eligible))
-    return inst.tree.flat and pairs <= LARGEST and pairs * rounds <= WORK
+    plain = inst.tree.flat and not inst.own_rows
+    return plain and pairs <= LARGEST and pairs * rounds <= WORK
 
 
 def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Nearby | None:
