@@ -82,13 +82,17 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
             nothing = Ruled(alloc).nothing
         lots = of_rounds(system, alloc, asked) if order is None else of_levels(system, alloc, order)
         unit = system.share_unit
-        weight = asked.tree.weight[asked.tree.leaf]
-        targets = Targets(weight / unit, asked.floor / unit, asked.base / unit)
+        # who holds nothing is due nothing: `left_open` asks what it could have
+        weight, floor, base = (
+            np.where(share <= nothing, 0.0, part / unit)
+            for part in (asked.tree.weight[asked.tree.leaf], asked.floor, asked.base)
+        )
+        targets = Targets(weight, floor, base)
         held = system.held(alloc)
         best: Nearby | None = None
         for linked in (False, True):
             point = search(system, targets, lots, *held, linked)
-            left = None if point is None else left_open(system, point, nothing)
+            left = None if point is None else left_open(system, point, nothing, floor)
             if point is None or left is None:
                 continue
             found = _found(system, point, left, len(inst.ways), nothing)

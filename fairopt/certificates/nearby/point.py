@@ -162,6 +162,12 @@ def _apart(system: System, lot: Lot, used: Ints, moves: Ints, payers: Bools) -> 
 
     columns, users = system.columns, len(system.share_unit)
     mine = used[(payers & (lot.value[0] > 0))[columns.of_column[used]]]
+    # who holds nothing would run wherever it may
+    idle = np.zeros(users, dtype=bool)
+    idle[lot.users] = True
+    idle[columns.of_column[used]] = False
+    if idle.any():
+        mine = np.sort(np.concatenate([mine, np.flatnonzero(idle[columns.of_column])]))
     both = np.concatenate([mine, moves])
     row, each, _ = columns.entries(both)
     dear = lot.price[0][row] > 0
@@ -253,7 +259,9 @@ def _begun(system: System, targets: Targets, lot: Lot, columns: Ints, amount: Fl
     share = np.bincount(
         n, system.columns.worth(columns[task]) * amount[task], len(system.share_unit)
     )
-    mine = lot.users
+    mine = lot.users[targets.weight[lot.users] > 0]
+    if not len(mine):  # all of them hold nothing
+        return replace(lot, level=np.zeros(2))
     level = float(np.median((share[mine] - targets.base[mine]) / targets.weight[mine]))
     return replace(lot, level=np.array([max(level, 0.0), 0.0]))
 

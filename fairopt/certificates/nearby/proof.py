@@ -19,7 +19,7 @@ import numpy as np
 from fairopt.certificates.nearby.points import Point, whole
 from fairopt.certificates.nearby.rows import Lot
 from fairopt.certificates.nearby.system import System
-from fairopt.instance import Floats, Ints
+from fairopt.instance import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,13 @@ class Left:
     money: list[Floats]
 
 
-def left_open(system: System, point: Point, nothing: Floats) -> Left | None:
+def left_open(system: System, point: Point, nothing: Floats, floor: Floats) -> Left | None:
     """What is left open; None where the point breaks a rule.
 
     Parameters
     ----------
-    nothing : (N,) shares that count as nothing.
+    nothing : (N,) shares that count as nothing. floor : (N,) what nobody may have less of, in
+        units of shares: who holds no more has it from the first round on.
     """
     of, users = system.columns, len(system.share_unit)
     x, at = point.amount, point.columns
@@ -67,24 +68,31 @@ def left_open(system: System, point: Point, nothing: Floats) -> Left | None:
     share = np.bincount(owner, worth * x[0][~flow], users)
     size = np.maximum(share, nothing / system.share_unit)
     room = np.where(none, 0.0, np.inf)
+    at_floor = (floor > 0) & (point.due[0] == floor) & (point.due[1] == 0)
     money = []
     for lot in lots:
         lot = whole(system, point, lot, stage)
-        found = _room(system, point, lot, stage, left + error, x[0])
+        done = (stage <= stage[lot.users[0]]) | at_floor
+        found = _room(system, point, lot, done, left + error, x[0])
         if found is None:
             return None
         open_, value = found
         with np.errstate(divide="ignore"):
             room[lot.users] = open_ / (value * size)[lot.users]
-        pays = np.where(stage <= stage[lot.users[0]], value * size, 0.0)
+        pays = np.where(done, value * size, 0.0)
         money.append(pays)
     return Left(room, off, share * system.share_unit, stage, lots, money)
 
 
 def _room(
-    system: System, point: Point, lot: Lot, stage: Ints, left: Floats, x: Floats
+    system: System, point: Point, lot: Lot, done: Bools, left: Floats, x: Floats
 ) -> tuple[float, Floats] | None:
-    """What money is open at the prices of a lot, and a value (N,) that no column is below."""
+    """What money is open at the prices of a lot, and a value (N,) that no column is below.
+
+    Parameters
+    ----------
+    done : (N,) who may not have less than it holds.
+    """
     of, tasks = system.columns, system.tasks
     price = np.where(lot.price[0] > 0, lot.price, 0.0)
     cost = of.cost(price[0])
@@ -99,11 +107,10 @@ def _room(
     profit, error = of.profit(near, price, value)
     count = len(near) - len(flows)
     n, worth = of.owner(near[:count]), of.worth(near[:count])
-    less = np.zeros(len(stage))
+    less = np.zeros(len(done))
     np.maximum.at(less, n, (profit + error)[:count] / worth * (1 + 2.0**-50))
     place = np.full(tasks, -1)
     place[near[:count]] = np.arange(count)
-    done = stage <= stage[lot.users[0]]
     owner = of.owner(at)
     paid = done[owner] & (value[0][owner] > 0)
     held = x[: len(at)]

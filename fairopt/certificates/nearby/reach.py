@@ -23,7 +23,9 @@ def reach(system: System, point: Point, left: Left) -> Floats:
     far = np.maximum(left.room, left.off)
     done = np.zeros(len(far), dtype=bool)
     for lot, money in zip(left.lots, left.money, strict=True):
-        missing = float(money[done] @ far[done])
+        later = ~done  # who pays and is stopped later is at its floor
+        later[lot.users] = False
+        missing = float(money[done] @ far[done]) + float(money[later] @ left.off[later])
         if missing > 0:  # what all of the lot lack may all be one's
             far[lot.users] += 2 * missing / money[lot.users]
         done[lot.users] = True
