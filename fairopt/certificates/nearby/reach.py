@@ -1,8 +1,8 @@
 """How far what is left open at a point may reach: an estimate, which only ever refuses.
 
 What one round leaves open is missing in later ones, as often as these pay for it; whoever makes
-room moves others, by as much as the least singular value of the systems says; and of a full row
-without a price whoever holds little of it loses all the more of its share.
+room moves others, by as much as the least singular value of the systems says; and on a full row
+without a price whoever holds little of it is pushed all the further by those who hold much.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from fairopt.instance import Floats
 
 FULL = 1e-9
 """a row of which a smaller part is left is full"""
+TURNS = 3
+"""times that who is pushed pushes others"""
 
 
 def reach(system: System, point: Point, left: Left) -> Floats:
@@ -29,21 +31,28 @@ def reach(system: System, point: Point, left: Left) -> Floats:
         if missing > 0:  # what all of the lot lack may all be one's
             far[lot.users] += 2 * missing / money[lot.users]
         done[lot.users] = True
-    return np.asarray(far * (_crowded(system, point) / point.least))
+    far = far / point.least
+    for _ in range(TURNS):
+        far = far + _pushed(system, point, far)
+    return np.asarray(far)
 
 
-def _crowded(system: System, point: Point) -> float:
-    """One over the smallest part that anybody holds of a full row without a price for it."""
+def _pushed(system: System, point: Point, far: Floats) -> Floats:
+    """(N,) the part of its share by which each may be pushed on a full row without a price for it:
+    all by which those move who are there, beside what it has there itself."""
     task = point.columns < system.tasks
     at, x = point.columns[task], point.amount[0][task]
     row, each, entry = system.columns.entries(at)
-    owner, taken = system.columns.owner(at)[each], entry * x[each]
-    used = np.bincount(row, np.abs(taken), len(system.rhs))
+    owner, taken = system.columns.owner(at)[each], np.abs(entry * x[each])
+    used = np.bincount(row, taken, len(system.rhs))
     size = np.maximum(np.maximum(np.abs(system.rhs), used), 1e-300)
     left, _ = system.columns.left(system.rhs, point.columns, point.amount)
-    some = (left <= FULL * size)[row] & (taken != 0)
+    some = (left <= FULL * size)[row] & (taken > 0)
     for lot in point.lots:
-        mine = np.zeros(len(system.share_unit), dtype=bool)
+        mine = np.zeros(len(far), dtype=bool)
         mine[lot.users] = True
         some &= ~(mine[owner] & (lot.price[0][row] > 0))
-    return 1.0 / float((np.abs(taken) / size[row])[some].min(initial=1.0))
+    moved = np.bincount(row, taken * far[owner], len(used))
+    found = np.zeros(len(far))
+    np.maximum.at(found, owner[some], moved[row[some]] / taken[some])
+    return found
