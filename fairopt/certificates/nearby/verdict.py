@@ -10,7 +10,7 @@ from fairopt.certificates.due import due, told
 from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby.judged import Nearby, looked_for, nearby
 from fairopt.formulas.entitled import entitled
-from fairopt.instance import Floats
+from fairopt.instance import Floats, remembered
 
 ROUNDS = (
     "room of every user",
@@ -60,6 +60,19 @@ def at_nearby(
     loose = tuple([users[n] for n in np.flatnonzero(~(off <= tolerance)).tolist()])
     spans = Intervals(len(users), lambda: ends)
     return Certificate(name, gap, far, loose, checks, spans, notes, bounded=True)
+
+
+def mended(alloc: Allocation) -> Allocation | None:
+    """The division at the point nearby that an answer means, for engines whose answer is a little
+    off; None where there is none. The judge is asked anew of what comes of it."""
+    order = None
+    if alloc.rounds is None:
+        if alloc.level_prices is None or not alloc.instance.plain:
+            return None
+        with np.errstate(all="ignore"):
+            order = remembered(alloc, "_order", lambda: Order(alloc))
+    point = nearby(alloc, entitled(alloc.instance, alloc.score, alloc.kind), order)
+    return None if point is None else _moved(alloc, point)
 
 
 def _moved(alloc: Allocation, point: Nearby) -> Allocation:
