@@ -107,9 +107,10 @@ class LevelsLadder(Best):
         near = mended(best) if uncertified and not clock.over() else None
         if near is None:
             return best
-        near = near.with_(steps=(*best.steps, {"step": "nearby"}))
+        near = near.with_(steps=(*best.steps, {"step": "nearby", "status": "nearby"}))
         self.keep({}, near)
-        return near if self.best is near else best
+        uncertified, _, _ = self.rank
+        return best if uncertified else near
 
 
 def max_min(
