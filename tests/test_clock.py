@@ -39,7 +39,8 @@ def cluster(users: int = 40, servers: int = 8, seed: int = 0) -> Instance:
     ],
 )
 def test_what_comes_back_at_once_fits_and_is_judged(notion: Any) -> None:
-    inst = cluster()
+    # a simplex method is given a moment in any case, in which it answers what is small
+    inst = cluster(800, 60) if notion == fo.AlphaFair(0) else cluster()
     late = fo.solve(inst, notion, uncertified="return", limit_s=NOW)
     assert late.certificate is not None
     assert late.certificate.checks[0].holds  # it fits

@@ -15,9 +15,22 @@ def test_there_is_some():
     memory.enough("instance", 2.0**20, "little")
 
 
+def only(monkeypatch, size: float) -> None:
+    """As if the machine had no more bytes than these, fewer than what is never counted."""
+    monkeypatch.setattr(memory, "LITTLE", 0.0)
+    monkeypatch.setattr(memory, "limit", lambda: size)
+
+
+def test_what_is_little_is_not_counted(monkeypatch):
+    monkeypatch.setattr(memory, "limit", lambda: 1.0)
+    memory.enough("instance", memory.LITTLE, "little")
+    with pytest.raises(fo.BadInput, match="instance: found much, which takes 0.0 GiB"):
+        memory.enough("instance", memory.LITTLE + 1, "much")
+
+
 def test_instances_and_answers(monkeypatch):
     inst = fo.Instance(np.ones((300, 1)), np.ones((200, 1)))
-    monkeypatch.setattr(memory, "limit", lambda: 2.0**15)
+    only(monkeypatch, 2.0**15)
     with pytest.raises(fo.BadInput, match="placement: found 300 x 200 entries, which takes"):
         fo.Instance(np.ones((300, 1)), np.ones((200, 1)))
     said = "instance: found scores and tasks of 300 users on 200 servers, which takes .* GiB"
@@ -37,7 +50,7 @@ def test_a_model_of_more_pairs_than_memory(monkeypatch, tmp_path, capsys):
         'resources = ["cpu"]\n[servers.s]\ncapacity = { cpu = 1 }\ncount = 1\n'
         "[users.a]\ndemand = { cpu = 1 }\n"
     )
-    monkeypatch.setattr(memory, "limit", lambda: 4.0)
+    only(monkeypatch, 4.0)
     assert run(["solve", str(path)]) == 2
     assert "of memory; wanted at most" in capsys.readouterr().err
 

@@ -163,7 +163,6 @@ def test_rules_join_parts_and_make_an_instance_other_than_plain() -> None:
 @pytest.mark.parametrize(
     "notion",
     [
-        fo.Tradeoff(),
         fo.EqualTasks(),
         fo.CommonTasks(),
         fo.PerServerDRF(),
@@ -175,6 +174,14 @@ def test_notions_that_know_no_rules_refuse_them_by_name(notion: object) -> None:
     inst = cluster(fo.Rule("carbon", most=1, terms=[fo.Term()]))
     with pytest.raises(fo.UsageError, match="found rule carbon; wanted an instance without"):
         fo.solve(inst, notion)
+
+
+def test_the_tradeoff_knows_rules_but_not_its_hard_forms_beside_them() -> None:
+    inst = cluster(fo.Rule("carbon", most=1, terms=[fo.Term()]))
+    found = fo.solve(inst, fo.Tradeoff(t_drf=0.1))
+    assert found.certificate.certified and found.totals.sum() == pytest.approx(1)
+    with pytest.raises(fo.UsageError, match="found equal_across or equal_within beside rules"):
+        fo.solve(inst, fo.Tradeoff(equal_across=True))
 
 
 def test_what_knows_quotas_but_no_rules_refuses_them_by_name() -> None:

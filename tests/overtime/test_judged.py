@@ -133,7 +133,7 @@ def test_the_commands(data, tmp_path, monkeypatch, capfd):
     assert run(["diff", "r.json", "o.json"]) == 2 and "in common" in capfd.readouterr().err
     (tmp_path / "s.json").write_text('{"schema": "fairopt/replay/v1", ')
     for asked in (["verify", "s.json"], ["explain", "s.json", "B"], ["diff", "r.json", "s.json"]):
-        assert run(asked) == 2 and "not JSON" in capfd.readouterr().err
+        assert run(asked) == 2 and "wanted a replay in JSON" in capfd.readouterr().err
     data["ratios"] = {"held": 0.9}
     (tmp_path / "r.json").write_text(json.dumps(data))
     assert run(["verify", "r.json"]) == 4

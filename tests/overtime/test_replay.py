@@ -114,7 +114,7 @@ def test_the_commands(folder, capfd):
     [
         (["replay", "m.toml", "--log", "w.csv", "--policy", "kia"], 2, "nearest"),
         (["replay", "m.toml"], 2, "neither a log nor wants"),
-        (["replay", "m.toml", "--log", "m.toml"], 2, "line 1"),
+        (["replay", "m.toml", "--log", "m.toml"], 2, "found a model in TOML; wanted a CSV table"),
         (["horizon", "m.toml", "--wants", "w.csv", "--promise", "B:gpu=20"], 3, "4/5"),
         (["horizon", "m.toml", "--wants", "w.csv", "--budget", "B"], 2, "WHO:RESOURCE"),
         (["horizon", "m.toml", "--wants", "w.csv", "--slice", "0"], 2, "length of time"),

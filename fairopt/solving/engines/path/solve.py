@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.errors import SolverFailure
-from fairopt.formulas.lowered import Lowered
+from fairopt.formulas.lowered import LIMIT, Lowered
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.path.method import Path
 
@@ -66,10 +66,13 @@ def solve(
         # prices are of the welfare with the heaviest W = 1
         given = log_w + (1 - alpha) * np.log(unit)
         log_money = (given - path.log_true)[active][0] - log_w.max()
-        money = float(np.clip(log_money, -MOST, MOST))
+        price = price[: len(low.rhs)] / low.unit
+        # in less money where prices would else be beyond the largest float; limits' alone are cut
+        shared = np.log(price[low.kind != LIMIT].max(initial=1.0))
+        money = float(np.clip(log_money, -MOST, MOST - shared))
         answer = PathAnswer(
             x * path.frame.size[: len(x)],
-            _times(price[: len(low.rhs)] / low.unit, money),
+            _times(price, money),
             _times(pledge / unit, money),
             path.steps,
             left,
