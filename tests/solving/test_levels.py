@@ -200,13 +200,19 @@ def uneven(users: int, servers: int, decades: float) -> fo.Instance:
 
 
 def test_many_levels_of_a_large_part_are_one_kept_model() -> None:
-    inst = uneven(800, 60, 3.0)
+    inst = uneven(800, 60, 2.5)
     assert len(inst.pairs[0]) > 3_000
-    alloc = fo.solve(inst, fo.MaxMin(), uncertified="return")
+    alloc = fo.solve(inst, fo.MaxMin())
     assert len(alloc.steps) > 5 and {step["status"] for step in alloc.steps} == {"kept"}
     assert alloc.certificate.gap <= 1e-8 and rooms(alloc).max() <= 1e-8
-    # fifteen levels: what is left open in one is estimated to reach 1.6e-5 in the last
-    assert alloc.certificate.residual <= 5e-5
+    assert alloc.certificate.certified
+
+
+def test_what_many_levels_carry_on_is_said() -> None:
+    """Fifteen levels: what one leaves open is estimated to reach 1.6e-5 in the last."""
+    alloc = fo.solve(uneven(800, 60, 3.0), fo.MaxMin(), uncertified="return")
+    assert 1e-6 < alloc.certificate.residual <= 5e-5
+    assert alloc.certificate.gap <= 1e-8 and rooms(alloc).max() <= 1e-8
 
 
 def test_one_level_of_a_large_part_is_an_interior_level() -> None:
