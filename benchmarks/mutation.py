@@ -35,7 +35,7 @@ import scipy.sparse.linalg  # noqa: F401
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "fairopt" / "certificates"
-JUDGE = ("bound", "digits", "question", "rounds")
+JUDGE = ("asking", "bound", "digits", "question", "rounds")
 """what the theorem stands on, and the rounds of max-min: the modules that are changed if no other
 is named"""
 LONGEST = 200
@@ -52,9 +52,18 @@ THEOREM = (
     "certificates/test_theorem",
 )
 """tests of the theorem's places and of users that only more digits prove, the quickest first"""
+ASKED = (
+    *THEOREM,
+    "certificates/test_points",
+    "certificates/test_alpha_fair",
+    "certificates/test_rules",
+    "certificates/test_forged",
+)
+"""tests of what is asked and of how it is read, the quickest first"""
 CARRIED = ("certificates/test_crowds", "certificates/test_carried", "certificates/test_shifted")
 """tests of errors of earlier rounds, the quickest first"""
 TESTS = {
+    "asking": ASKED,
     "bound": (
         *THEOREM,
         "certificates/test_bound",
@@ -74,13 +83,7 @@ TESTS = {
     "per_server": ("certificates/test_per_server",),
     "per_server_drf": ("certificates/test_per_server",),
     "pushed": CARRIED,
-    "question": (
-        *THEOREM,
-        "certificates/test_points",
-        "certificates/test_alpha_fair",
-        "certificates/test_rules",
-        "certificates/test_forged",
-    ),
+    "question": ASKED,
     "rounds": (
         "certificates/test_rounds",
         "certificates/test_due",

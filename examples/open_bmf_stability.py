@@ -17,7 +17,7 @@ from itertools import permutations
 
 import numpy as np
 
-from fairopt.dynamics.rates import bmf
+from fairopt.dynamics.rate_formulas import bmf
 from fairopt.instance import Floats
 
 STARTS, STEPS, STEP = 8, 1_500, 0.1

@@ -19,6 +19,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import parts
+from fairopt.certificates.asking import kind_of, of_terms
 from fairopt.certificates.bound import Proved
 from fairopt.certificates.bound import ends as width
 from fairopt.certificates.columns import Listed
@@ -26,7 +27,7 @@ from fairopt.certificates.due import tangent
 from fairopt.certificates.given import Given, given
 from fairopt.certificates.guessed import NO_PRICES
 from fairopt.certificates.proof import Proof, ends
-from fairopt.certificates.question import NOBODY, Question, kind_of, of_terms
+from fairopt.certificates.question import NOBODY, Question
 from fairopt.certificates.ruled import feasible
 from fairopt.certificates.ruled.answer import Ruled
 from fairopt.certificates.ruled.prices import as_fields, of_round

@@ -22,12 +22,12 @@ from fairopt.allocation.check import (
     Sentences,
 )
 from fairopt.certificates import classes, rounds, witness
+from fairopt.certificates.asking import kind_of
 from fairopt.certificates.classes import Classes
 from fairopt.certificates.duality import equal_rise
 from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.guessed import with_prices
 from fairopt.certificates.proof import Proof, proof
-from fairopt.certificates.question import kind_of
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Ruled
 from fairopt.certificates.ruled.prices import of_round

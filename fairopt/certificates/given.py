@@ -8,9 +8,10 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.by_rows import listed_prices, numbers
+from fairopt.certificates.asking import kept_rows
 from fairopt.certificates.columns import Columns, Grid
 from fairopt.certificates.fitted import fitted
-from fairopt.certificates.question import Question, kept_rows
+from fairopt.certificates.question import Question
 from fairopt.formulas import welfare
 from fairopt.instance import Floats, Ints
 

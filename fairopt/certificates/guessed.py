@@ -6,9 +6,9 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import pulls
+from fairopt.certificates.asking import kind_of
 from fairopt.certificates.due import tangent
 from fairopt.certificates.guess import guess_prices
-from fairopt.certificates.question import kind_of
 from fairopt.certificates.ruled.prices import as_fields
 from fairopt.formulas import penalties, welfare
 from fairopt.formulas.entitled import entitled

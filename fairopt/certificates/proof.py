@@ -13,6 +13,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import even
+from fairopt.certificates.asking import asked
 from fairopt.certificates.bound import ROUND, Place, Proved, nothing
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.duality import bill, equal_rise, pulled_gap, rise_to
@@ -20,7 +21,7 @@ from fairopt.certificates.duality import gap as duality_gap
 from fairopt.certificates.given import Given, given, named
 from fairopt.certificates.guessed import NO_PRICES, with_prices
 from fairopt.certificates.linear import linear
-from fairopt.certificates.question import NOBODY, Question, asked
+from fairopt.certificates.question import NOBODY, Question
 from fairopt.certificates.search import SearchFound, place_of, scale
 from fairopt.certificates.told import Told, as_it_is, logs, of, searched, told
 from fairopt.formulas import welfare

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fairopt.allocation.writing import dumps, save
 from fairopt.files.answers import load, loads
 from fairopt.files.cases import Case
-from fairopt.files.model import Model, models, read, shipped_root, write
+from fairopt.files.model import Model, models, read, write
+from fairopt.files.shipped import shipped_root
 
 __all__ = [
     "Case",

@@ -6,21 +6,21 @@ docs/model-files.md.
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from fairopt import storage
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.files import folders
 from fairopt.files.cases import Case, read_cases
 from fairopt.files.mistaken import taken_for_another
+from fairopt.files.shipped import Shipped, all_shipped, near_models
 from fairopt.files.tables import arrays_of, tables_of
 from fairopt.files.whole import WholeKeys, by_user, read_whole
 from fairopt.instance import Instance
@@ -78,14 +78,6 @@ class Model:
     cluster: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Shipped(NamedTuple):
-    """A model that comes with the package."""
-
-    name: str
-    title: str
-    source: str
-
-
 def read(path: str | os.PathLike[str]) -> Model:
     """Read a model: a TOML file, a folder of CSV files, "-" for stdin, or a shipped name.
 
@@ -106,12 +98,12 @@ def read(path: str | os.PathLike[str]) -> Model:
     found = Path(given)
     name = found.stem
     if not os.path.isfile(found / "model.toml") and not os.path.isfile(found):
-        shipped = dict(_shipped())
+        shipped = dict(all_shipped())
         if given in shipped:
             name, found = given, shipped[given]
         elif not os.path.exists(found) and not _looks_like_path(given):
             raise UsageError(
-                f"model: found {given!r}; wanted a file, or {_near_models(given, shipped)}"
+                f"model: found {given!r}; wanted a file, or {near_models(given, shipped)}"
             )
     if os.path.isdir(found):
         return _folder(found, name)
@@ -128,7 +120,7 @@ def models() -> list[Shipped]:
     ['bonald2015/example-2-4', 'bonald2015/example-2-4-lie', 'bonald2015/example-2-4-overclaim']
     """
     found = []
-    for name, path in _shipped():
+    for name, path in all_shipped():
         if name.startswith("invalid/"):
             continue
         head = tomllib.loads(_text(path / "model.toml" if path.is_dir() else path))
@@ -189,41 +181,8 @@ def write(model: Model | Instance, path: str | os.PathLike[str]) -> None:
         folders.write_folder(model.instance, Path(given), tomli_w.dumps(every), cluster)
 
 
-# -- where models are -------------------------------------------------------------------------
-
-
-def shipped_root() -> Path:
-    """The folder of shipped models: in the package (a wheel), else beside it (a checkout)."""
-    package = Path(str(importlib.resources.files("fairopt")))
-    inside = package / "models"
-    return inside if inside.is_dir() else package.parent / "models"
-
-
-def _shipped() -> Iterator[tuple[str, Path]]:
-    root = shipped_root()
-    found = [(p.with_suffix(""), p) for p in root.rglob("*.toml") if p.name != "model.toml"]
-    found += [(p.parent, p.parent) for p in root.rglob("model.toml")]
-    for name, path in sorted(found):
-        yield name.relative_to(root).as_posix(), path
-
-
 def _looks_like_path(given: str) -> bool:
     return given.endswith((".toml", ".csv", ".json")) or given.startswith((".", "/", "~"))
-
-
-def _near_models(given: str, shipped: Mapping[str, Path]) -> str:
-    """The shipped names nearest to an unknown one."""
-    import difflib
-
-    known = [name for name in shipped if not name.startswith("invalid/")]
-    close = [name for name in known if given and (given in name or name in given)][:3]
-    last = {name.rpartition("/")[2]: name for name in known}
-    close += difflib.get_close_matches(given, known, 3, 0.4)
-    close += [last[k] for k in difflib.get_close_matches(given.rpartition("/")[2], last, 2, 0.6)]
-    shown_names = list(dict.fromkeys(close))[:3]
-    if not shown_names:
-        return "one of the shipped models (fairopt models lists them)"
-    return f"a shipped model (nearest: {', '.join(shown_names)})"
 
 
 # -- TOML to model ----------------------------------------------------------------------------
@@ -354,4 +313,4 @@ def _cluster(path: Path) -> Any:
         raise BadInput([fault], path.name) from None
 
 
-__all__ = ["Case", "Model", "Shipped", "models", "read", "shipped_root", "write"]
+__all__ = ["Case", "Model", "models", "read", "write"]

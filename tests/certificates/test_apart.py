@@ -11,8 +11,8 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates import parts
+from fairopt.certificates.asking import asked
 from fairopt.certificates.proof import nearer, proof
-from fairopt.certificates.question import asked
 
 SIZES = ((3, 1e-12), (4, 1.0), (2, 1e12), (3, 1e3))
 """users and capacity of each server"""

@@ -14,10 +14,11 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates import digits
+from fairopt.certificates.asking import asked
 from fairopt.certificates.bound import Place, Proved, _pulled, bound, ends, loss_above, sums
 from fairopt.certificates.given import given
 from fairopt.certificates.losses import loss
-from fairopt.certificates.question import Question, asked
+from fairopt.certificates.question import Question
 from fairopt.certificates.search import place_of
 from tests.two_users import best
 

@@ -10,8 +10,8 @@ import pytest
 import fairopt as fo
 from fairopt.certificates import columns as module
 from fairopt.certificates import dense
+from fairopt.certificates.asking import asked
 from fairopt.certificates.given import given
-from fairopt.certificates.question import asked
 from fairopt.certificates.search import place_of
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import fairopt as fo
+from fairopt.certificates.asking import asked
 from fairopt.certificates.duality import bill
 from fairopt.certificates.given import given
 from fairopt.certificates.proof import gap_by_prices
-from fairopt.certificates.question import asked
 from tests.two_users import best
 
 INF = np.inf

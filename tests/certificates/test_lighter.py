@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import fairopt as fo
+from fairopt.certificates.asking import asked
 from fairopt.certificates.given import given
 from fairopt.certificates.lighter import lighter
 from fairopt.certificates.proof import nearer, proof
-from fairopt.certificates.question import asked
 
 TRUTH = np.array([2.0, 2.0, 10.0])
 

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import linprog
 
 import fairopt as fo
+from fairopt.certificates.asking import asked
 from fairopt.certificates.given import given
 from fairopt.certificates.linear import Linear, linear
-from fairopt.certificates.question import asked
 
 INF = np.inf
 

@@ -14,9 +14,10 @@ import pytest
 
 import fairopt as fo
 from benchmarks.trust import kinds
+from fairopt.certificates.asking import asked
 from fairopt.certificates.bound import Place, bound, sums
 from fairopt.certificates.given import given
-from fairopt.certificates.question import Question, asked
+from fairopt.certificates.question import Question
 from fairopt.certificates.search import place_of
 from tests.oracles.places import eps_of
 

@@ -12,10 +12,11 @@ import pytest
 
 import fairopt as fo
 from benchmarks.trust import kinds
+from fairopt.certificates.asking import asked
 from fairopt.certificates.bound import Proved, bound, sums
 from fairopt.certificates.given import given, named
 from fairopt.certificates.guessed import with_prices
-from fairopt.certificates.question import Question, asked
+from fairopt.certificates.question import Question
 from fairopt.certificates.search import place_of
 from tests.oracles.optimum import Optimum, optimum
 from tests.oracles.rows import Rows, of_instance

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import fairopt as fo
+from fairopt.certificates.asking import asked
 from fairopt.certificates.given import given, named
-from fairopt.certificates.question import asked
 from fairopt.errors import UsageError
 
 INF = np.inf

@@ -9,10 +9,10 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates import active as module
+from fairopt.certificates.asking import asked
 from fairopt.certificates.bound import Proved
 from fairopt.certificates.given import given
 from fairopt.certificates.proof import Proof, nearer, proof
-from fairopt.certificates.question import asked
 from fairopt.certificates.search import SearchFound, search
 from tests.decimal_truth import optimal_shares
 

@@ -9,7 +9,8 @@ import fairopt as fo
 from fairopt.cli import run as command
 from fairopt.dynamics import service_rates
 from fairopt.dynamics.alpha_rates import Alpha, off
-from fairopt.dynamics.rates import class_rates, pf_two, solved
+from fairopt.dynamics.rate_formulas import pf_two
+from fairopt.dynamics.rates import class_rates, solved
 
 ALPHAS = (0.1, 0.5, 1.0, 3.0, 20.0)
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import digits
+from fairopt.certificates.asking import power
 from fairopt.certificates.columns import Listed
 from fairopt.certificates.given import flows
-from fairopt.certificates.question import power
 from fairopt.formulas.lowered import Lowered, lower
 from fairopt.instance import Bools, Floats, Ints
 

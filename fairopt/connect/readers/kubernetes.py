@@ -16,7 +16,7 @@ from fairopt.connect.cluster.nodes import DELETED, Node, node
 from fairopt.connect.cluster.pods import Pod, pod
 from fairopt.connect.cluster.record import Cluster, QueueCeiling, Undivided, Workload
 from fairopt.connect.cluster.together import Together, Topology
-from fairopt.connect.plan.kueue_model import with_kueue
+from fairopt.connect.plan.kueue_cluster import with_kueue
 from fairopt.connect.readers import armada, kai, yunikorn
 from fairopt.connect.readers.kueue import KINDS, QUEUE_LABEL, Queues
 from fairopt.connect.readers.volcano import API, GROUP, QUEUE, ROOT, VolcanoQueues
