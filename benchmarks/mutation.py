@@ -1,7 +1,7 @@
 """Mutation run over the judges: is every change of fairopt/certificates/ seen by a test?
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/mutation.py --write docs/results/mutation.md
-    OPENBLAS_NUM_THREADS=1 python benchmarks/mutation.py --only all --sample 400
+    OPENBLAS_NUM_THREADS=1 python benchmarks/mutation.py --only nearby ruled --sample 40
 
 draws a seeded sample of small changes (a comparison turned, a number made 100 times as large, a
 sign, a product, a term or a bound left out, a condition negated), makes each in a copy of the
@@ -62,6 +62,13 @@ ASKED = (
 """tests of what is asked and of how it is read, the quickest first"""
 CARRIED = ("certificates/test_crowds", "certificates/test_carried", "certificates/test_shifted")
 """tests of errors of earlier rounds, the quickest first"""
+NEARBY = (
+    "certificates/test_nearby",
+    "certificates/test_rounds",
+    "certificates/test_rules",
+    *CARRIED,
+)
+"""tests of rooms within the room, of max-min: the point nearby, and rounds beside rules"""
 TESTS = {
     "asking": ASKED,
     "bound": (
@@ -79,6 +86,8 @@ TESTS = {
     "feasibility": ("certificates/test_alpha_fair",),
     "guess": ("certificates/test_alpha_fair",),
     "levels": ("certificates/test_levels", "solving/test_levels"),
+    "nearby": NEARBY,
+    "ruled": NEARBY,
     "money": ("certificates/test_alpha_fair", "certificates/test_common_tasks"),
     "per_server": ("certificates/test_per_server",),
     "per_server_drf": ("certificates/test_per_server",),
@@ -100,8 +109,8 @@ TESTS = {
     "whole_tasks": ("certificates/test_whole_tasks",),
     "witness": ("certificates/test_alpha_fair",),
 }
-"""tests of each module, before those of ALWAYS where it is none of JUDGE, whose own tests take
-longest; a module that is not named gets all of these"""
+"""tests of each module or room, before those of ALWAYS where it is none of JUDGE, whose own tests
+take longest; a module that is not named gets all of these"""
 TURNED = {
     ast.Lt: ast.GtE,
     ast.LtE: ast.Gt,
@@ -177,13 +186,19 @@ def _with(node: ast.AST, **changes: object) -> ast.AST:
 def sample(size: int, seed: int, only: list[str]) -> list[dict[str, object]]:
     """Mutants of all modules, or of some, drawn by a seed; each with the text of its module."""
     found = [
-        {"module": path.stem, "line": line, "before": before, "after": after, "source": source}
-        for path in sorted(PACKAGE.glob("*.py"))
-        if path.name not in LEFT_OUT and (not only or path.stem in only)
+        {"module": name, "line": line, "before": before, "after": after, "source": source}
+        for path in sorted(PACKAGE.rglob("*.py"), key=lambda path: (path.parent != PACKAGE, path))
+        for name in [path.relative_to(PACKAGE).with_suffix("").as_posix()]
+        if path.name not in LEFT_OUT and (not only or not {name, room(name)}.isdisjoint(only))
         for line, before, after, source in mutants(path)
         if before != after
     ]
     return random.Random(seed).sample(found, min(size, len(found)))
+
+
+def room(module: str) -> str:
+    """The room within the room, of `nearby/proof`; else the module itself."""
+    return module.partition("/")[0]
 
 
 def key(mutant: dict[str, object]) -> str:
@@ -203,7 +218,9 @@ def killed(mutant: dict[str, object], where: Path) -> str:
 
 def tests_of(module: str) -> list[str]:
     """Names of the test files before those of ALWAYS."""
-    return list(TESTS.get(module) or dict.fromkeys(name for t in TESTS.values() for name in t))
+    return list(
+        TESTS.get(room(module)) or dict.fromkeys(name for t in TESTS.values() for name in t)
+    )
 
 
 def first_failure(module: str, where: Path) -> str:
@@ -269,7 +286,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=200, help="how many changes")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", nargs="+", default=list(JUDGE), help="modules, or all")
+    parser.add_argument("--only", nargs="+", default=list(JUDGE), help="modules, rooms, or all")
     parser.add_argument("--journal", type=Path, default=Path("mutation.jsonl"))
     parser.add_argument("--write", type=Path, help="the page")
     given = parser.parse_args(arguments)

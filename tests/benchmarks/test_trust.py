@@ -174,10 +174,18 @@ def test_mutants_are_what_they_say(tmp_path: Path) -> None:
 
 
 def test_judges_have_their_tests() -> None:
-    judges = {path.stem for path in mutation.PACKAGE.glob("*.py")} - {"__init__", "words"}
+    judges = {path.stem for path in mutation.PACKAGE.glob("*")} - {"__init__", "words"}
     assert set(mutation.TESTS) <= judges
     named = {name for names in mutation.TESTS.values() for name in names} | set(mutation.ALWAYS)
     assert all((ROOT / "tests" / f"{name}.py").exists() for name in named)
+
+
+def test_rooms_within_the_room_are_changed_too() -> None:
+    drawn = {str(mutant["module"]) for mutant in mutation.sample(60, 0, ["nearby"])}
+    assert drawn <= {"nearby/" + path.stem for path in (mutation.PACKAGE / "nearby").glob("*.py")}
+    assert len(drawn) > 3
+    assert mutation.tests_of("nearby/proof") == list(mutation.NEARBY)
+    assert "rounds" in {str(mutant["module"]) for mutant in mutation.sample(200, 0, ["rounds"])}
 
 
 def test_the_page_names_survivors() -> None:
