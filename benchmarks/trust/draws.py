@@ -66,8 +66,10 @@ FAMILIES: dict[str, Draw] = {
     "alpha-fair, partitions": _any_alpha("tasks"),
     "alpha-fair, start": _any_alpha("tasks", "drf"),
     "max-min, rules": lambda rng: fo.MaxMin("tasks"),
+    "alpha-fair, everything": _any_alpha("tasks"),
 }
 """the order is part of the seeds: new ones at the end"""
+EVERYTHING = "alpha-fair, everything"
 RULED = ("alpha-fair, rules", "max-min, rules")
 PLAIN = ("ordinary", "gpu", "ties", "zero demands", "limits", "counts", "placement")
 HARD = ("parallel", "just full")
@@ -78,7 +80,7 @@ KINDS = (*PLAIN, *HARD, BOUND)
 
 def kinds_of(family: str) -> tuple[str, ...]:
     """The kinds of instances that a family is asked."""
-    if family in RULED or family == "alpha-fair, modes":
+    if family in RULED or family in ("alpha-fair, modes", EVERYTHING):
         return (*PLAIN, *HARD)
     if family == "alpha-fair, partitions":
         return tuple(kind for kind in (*PLAIN, *HARD) if kind != "gpu")
@@ -120,6 +122,8 @@ class Asked:
             over = str(rng.choice(["floor", "floor", "above"]))
             if inst.quotas is not None and inst.quotas.guarantee_tasks:
                 notion = replace(notion, over=over)
+        if self.family == EVERYTHING:
+            inst = kinds.everything(rng, inst)
         if self.family == "alpha-fair, modes":
             inst = kinds.in_modes(rng, inst)
         if self.family == "alpha-fair, partitions" and self.kind == "zero demands":

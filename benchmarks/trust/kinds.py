@@ -126,3 +126,68 @@ def changed(rng: np.random.Generator, inst: fo.Instance) -> fo.Instance:
         demand[n] *= factor
         return inst.replace(demand=demand)
     return inst.replace(capacity=inst.capacity * factor)
+
+
+def everything(rng: np.random.Generator, inst: fo.Instance) -> fo.Instance:
+    """Whatever goes together: modes, limits on servers, shares already had, a tree with ceilings
+    and lending, rules of one's own that a point within keeps, a user of next to no weight."""
+    users, servers, resources = inst.shape
+    if rng.random() < 0.4:
+        inst = in_modes(rng, inst)
+    if rng.random() < 0.5:
+        inst = inst.replace(quotas=_tree(rng, inst))
+    alone = np.where(inst.eligible, np.minimum(inst.alone, inst.limit[:, None]), 0.0)
+    if rng.random() < 0.5:
+        some = inst.eligible & (rng.random((users, servers)) < 0.4)
+        most = alone * 10.0 ** rng.uniform(-4, 0.3, (users, servers))
+        inst = inst.replace(limit_on=np.where(some, most, np.inf))
+    if rng.random() < 0.5:
+        had = alone.max(axis=1) * 10.0 ** rng.uniform(-8, 1, users)
+        inst = inst.replace(start=np.where(rng.random(users) < 0.5, had, 0.0))
+    if rng.random() < 0.5:
+        inst = inst.replace(rules=_own(rng, inst, alone))
+    if rng.random() < 0.3:
+        weight = inst.weight.copy()
+        weight[int(rng.integers(users))] *= 1e-12
+        inst = inst.replace(weight=weight)
+    return inst
+
+
+def _tree(rng: np.random.Generator, inst: fo.Instance) -> fo.Quotas:
+    """Groups within groups, ceilings of some and a quota lent among all, nobody guaranteed."""
+    total, name = inst.pool.sum(axis=0), str(rng.choice(inst.resources))
+    groups = [fo.Group("a", weight=float(rng.uniform(0.5, 3))), fo.Group("b", "a"), fo.Group("c")]
+    inside = {user: str(rng.choice(["a", "b", "c"])) for user in inst.users if rng.random() < 0.8}
+    members = [*inst.users, "a", "b", "c"]
+    amount = float(total[inst.resources.index(name)])
+    bounds = [
+        fo.Bound(m, name, amount * rng.uniform(0.02, 1)) for m in members if rng.random() < 0.3
+    ]
+    lent = [
+        fo.Quota(m, name, amount / len(members), float(rng.choice([0, amount / 9, np.inf])))
+        for m in inst.users
+        if rng.random() < 0.3 and bounds == []
+    ]
+    return fo.Quotas(groups, inside, bounds=bounds, quotas=lent)
+
+
+def _own(rng: np.random.Generator, inst: fo.Instance, alone: np.ndarray) -> list[fo.Rule]:
+    """Rules that hold at a point where everybody has a small part of what it could have alone."""
+    most = np.inf if inst.limit_on is None else inst.limit_on
+    point = np.minimum(alone, most) * 1e-3 / len(inst.users)
+    found = []
+    for k in range(int(rng.integers(1, 3))):
+        times = rng.uniform(0.5, 3.0, point.shape) / np.where(alone > 0, alone, 1.0)
+        times *= inst.eligible & (rng.random(point.shape) < 0.6)
+        times *= rng.choice([-1.0, 1.0], point.shape) if rng.random() < 0.4 else 1.0
+        here = float((times * point).sum())
+        if not times.any():
+            continue
+        room = float(10.0 ** rng.uniform(-2, 0))
+        if rng.random() < 0.7:
+            found.append(fo.Rule.of(f"rule {k}", times, most=here + room))
+        elif (times >= 0).all():
+            found.append(fo.Rule.of(f"rule {k}", times, least=here / 2))
+        else:
+            found.append(fo.Rule.of(f"rule {k}", times, least=here - room))
+    return found

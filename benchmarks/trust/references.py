@@ -65,10 +65,17 @@ def fault(
         truth = (truths or Truths()).share(key, inst, notion, alloc.tasks)
         if truth is not None:
             floor = NOTHING * due(inst, notion, alloc)
-            return apart("proved share", alloc.shares, truth, floor, FAR) or "", "proof"
+            had = already(inst)
+            said = apart("proved share", alloc.shares + had, truth + had, floor, FAR)
+            return said or "", "proof"
         if not inst.plain:
             return stingy(inst, notion, alloc), "linear program"
     return beside_another(inst, notion, alloc, seed) or "", "another method"
+
+
+def already(inst: fo.Instance) -> Floats:
+    """(N,) what each user had, which counts with its share."""
+    return np.zeros(len(inst.users)) if inst.start is None else inst.start
 
 
 def stingy(inst: fo.Instance, notion: Notion, alloc: fo.Allocation) -> str:
@@ -76,10 +83,12 @@ def stingy(inst: fo.Instance, notion: Notion, alloc: fo.Allocation) -> str:
     theirs, which of users of much more money is much to a user of little."""
     q = rows.of_instance(inst, alloc.score, getattr(notion, "over", "floor"))
     log_w = welfare.log_weight(inst.weight, notion.alpha, notion.weight_inside)
-    log_money = log_w + (1 - notion.alpha) * np.log(np.maximum(alloc.shares, 1e-300))
+    had = already(inst)
+    log_money = log_w + (1 - notion.alpha) * np.log(np.maximum(alloc.shares + had, 1e-300))
     for n in range(q.users):
         could = pareto.could_have(q, alloc.shares, n)
         others = np.exp(np.minimum(np.delete(log_money, n) - log_money[n], 600.0)).sum()
+        could = (could * alloc.shares[n] + had[n]) / (alloc.shares[n] + had[n])
         if could > 1 + STINGY + 2 * (1 - pareto.KEPT) * others:
             return f"user {n + 1} could have {could:.4g} times as much"
     return ""

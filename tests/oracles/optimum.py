@@ -8,7 +8,8 @@ of share that no column of n is cheaper than,
 
 at every other point s* that fits. With t0_n = (W_n / v_n)^(1/alpha), where the user's welfare less
 its bill is highest, what that loses at t = t0 e^z is W t0^(1-alpha) loss(z), loss(z) = e^z - 1 -
-(e^((1-alpha) z) - 1)/(1-alpha). So the losses at the optimum are at most eps and the losses at s.
+(e^((1-alpha) z) - 1)/(1-alpha). So the losses at the optimum are at most eps and the losses at s. A
+user that had more than it is due has t0 = what it had; then |W g'(t0) - v| |s| is lost as well.
 """
 
 from __future__ import annotations
@@ -296,8 +297,11 @@ class _Path:
         if min(v) <= 0 or min(t) <= 0:
             return None
         eps += sum(x * (cost[: self.columns] - v[q.owner] * q.u))
-        t0 = _each(lambda r: (r / alpha).exp(), self.log_w - _each(lambda r: r.ln(), v))
-        money = v * t0
+        # who had more than it is due gets nothing: t0 is no less than what it had
+        best = _each(lambda r: (r / alpha).exp(), self.log_w - _each(lambda r: r.ln(), v))
+        t0 = np.maximum(best, -q.base)
+        money = _each(lambda r: r.exp(), self.log_w + (1 - alpha) * _logs(t0))
+        eps += sum(abs((m / b - p) * (r - b)) for m, b, p, r in zip(money, t0, v, t, strict=True))
         eps += sum(m * loss((a / b).ln(), alpha) for m, a, b in zip(money, t, t0, strict=True))
         near = min(loss(NEAR, alpha), loss(-NEAR, alpha))
         if eps < 0 or any(m * near <= eps for m in money):

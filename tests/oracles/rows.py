@@ -50,7 +50,8 @@ def exact(values) -> np.ndarray:
 
 def of_instance(inst: fo.Instance, score: np.ndarray, over: str = "floor") -> Rows:
     """The rows of an instance; guarantees of users only (no bundles of groups), in any way of
-    counting them that `over` says.
+    counting them that `over` says; shares already had where nothing is guaranteed; rules of one's
+    own at most or at least an amount, of running tasks.
 
     Parameters
     ----------
@@ -76,6 +77,14 @@ def of_instance(inst: fo.Instance, score: np.ndarray, over: str = "floor") -> Ro
     for n in np.flatnonzero(np.isfinite(inst.limit)).tolist():
         rows.append(np.where(owner == n, D(1), D(0)))
         right.append(D(float(inst.limit[n])))
+    if inst.limit_on is not None:
+        for n, i in np.argwhere(np.isfinite(inst.limit_on)).tolist():
+            rows.append(np.where((owner == n) & (server == i), D(1), D(0)))
+            right.append(D(float(inst.limit_on[n, i])))
+    for rule in inst.rules or ():
+        sign = D(1) if rule.most is not None else D(-1)
+        rows.append(sign * _counted(inst, rule, owner, server))
+        right.append(sign * D(float(rule.amount)))
     bounds = tree.bounds
     for b in range(len(bounds)):
         where = members[int(bounds.node[b])] & bounds.servers[b][server]
@@ -100,9 +109,26 @@ def of_instance(inst: fo.Instance, score: np.ndarray, over: str = "floor") -> Ro
     weight = floor if over == "proportion" else _weights(tree, inst.weight)
     none = exact(np.zeros(len(floor)))
     base = floor if over == "above" else none
+    if inst.start is not None:
+        assert not any(floor), "shares already had beside guarantees are not known here"
+        base = -exact(inst.start)
     floor = none if over == "proportion" else floor
     h = exact(right)
     return _without_empty(Rows(owner, server, way, u, g, h, low, high, base, floor, weight))
+
+
+def _counted(inst: fo.Instance, rule: fo.Rule, owner, server) -> np.ndarray:
+    """(K,) what a running task of each column counts."""
+    assert rule.equal is None, "a point within all rules is wanted"
+    found = exact(np.zeros(len(owner)))
+    for term in rule.terms:
+        assert term.modes is None and term.resource is None, "terms of tasks in any mode"
+        mine = [n for n, user in enumerate(inst.users) if not term.users or user in term.users]
+        here = [
+            i for i, name in enumerate(inst.servers) if not term.servers or name in term.servers
+        ]
+        found[np.isin(owner, mine) & np.isin(server, here)] += D(float(term.times))
+    return found
 
 
 def _below(tree, node: int) -> list[int]:
@@ -159,7 +185,11 @@ def _floors(inst: fo.Instance, score, demand, owner) -> np.ndarray:
 def _without_empty(q: Rows) -> Rows:
     """Without columns that a row of nothing keeps at 0, and without rows that hold nothing."""
     columns = len(q.owner)
-    shut = [k for k in range(len(q.h)) if q.h[k] == 0 and not any(v for v in q.g[k, columns:])]
+    shut = [
+        k
+        for k in range(len(q.h))
+        if q.h[k] == 0 and not any(v for v in q.g[k, columns:]) and not any(v < 0 for v in q.g[k])
+    ]
     keep = np.array([not any(q.g[k, c] > 0 for k in shut) for c in range(q.g.shape[1])], dtype=bool)
     keep[columns:] = True
     g = q.g[:, keep]

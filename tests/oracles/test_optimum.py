@@ -104,6 +104,24 @@ def test_modes_and_groups() -> None:
     np.testing.assert_allclose(found.share, [2, 1], rtol=1e-12)
 
 
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, 20.0])
+def test_shares_already_had_are_filled_up_from_below(alpha: float) -> None:
+    """Water over 1, 3, 9 in a pool of 8: the first two reach 6, the third gets nothing."""
+    had = fo.Instance([[1.0], [1.0], [1.0]], [[8.0]], start=[1.0, 3.0, 9.0])
+    found = proved(had, alpha)
+    assert found is not None
+    np.testing.assert_allclose(found.share, [5.0, 3.0, 0.0], atol=1e-13)
+    # at most 2 on the server, or 2 tasks of the second at least half of the first
+    held = had.replace(limit_on=[[2.0], [np.inf], [np.inf]])
+    found = proved(held, alpha)
+    assert found is not None
+    np.testing.assert_allclose(found.share, [2.0, 6.0, 0.0], atol=1e-13)
+    tied = had.replace(rules=[fo.Rule("tied", least=4.0, terms=[fo.Term("u2")])])
+    found = proved(tied, alpha)
+    assert found is not None
+    np.testing.assert_allclose(found.share, [4.0, 4.0, 0.0], atol=1e-13)
+
+
 def test_nothing_is_proved_of_who_can_have_nothing() -> None:
     shut = fo.Quotas(bounds=[fo.Bound("a", "r", 0)])
     inst = fo.Instance([[1], [1]], [[3]], users=["a", "b"], resources=["r"], quotas=shut)
