@@ -19,6 +19,7 @@ from fairopt.certificates.ruled import feasible
 from fairopt.certificates.ruled.answer import Ruled
 from fairopt.certificates.ruled.prices import told
 from fairopt.certificates.ruled.walk import path
+from fairopt.formulas import welfare
 from fairopt.formulas.entitled import entitled
 from fairopt.formulas.started import before, held, real_ways
 from fairopt.formulas.started import ruled as limits_are_rules
@@ -98,6 +99,7 @@ def _beside(
         unit = np.where(ruled.eligible, cost / score, np.inf).min(axis=1)
     cheapest = np.full(users, np.inf)
     np.minimum.at(cheapest, ruled.owner, unit)
+    cheapest = np.minimum(cheapest, _worth(ruled, cheapest))
     best = np.where(inst.eligible, ruled.alloc.score, 0.0).max(axis=1)
     limits = np.zeros(users) if limits_are_rules(inst) else prices.limits
     places = np.zeros((users, servers + 1))
@@ -115,6 +117,28 @@ def _beside(
     own = given.get("rule_prices")
     own = np.zeros(len(inst.rules or ())) if own is None else own
     return found | {"rule_prices": np.append(own, prices.limits[np.isfinite(inst.limit)])}
+
+
+def _worth(ruled: Ruled, cheapest: Floats) -> Floats:
+    """(N,) what a unit more is worth to each at what it had, of alpha-fairness, where that is all
+    that it has: less than what it costs. Money is what the user who pays most pays at its cheapest
+    price (N,); inf of others."""
+    alloc, start, kind = ruled.alloc, ruled.inst.start, ruled.alloc.kind
+    assert start is not None
+    given = kind["parameters"]
+    none = (alloc.shares <= TIE * start) & (start > 0)
+    alpha = float(given.get("alpha", 0.0))
+    if kind["name"] != "alpha-fair" or not alpha or not none.any():
+        return np.full(len(start), np.inf)
+    weight = entitled(ruled.inst, alloc.score, kind).weight
+    with np.errstate(all="ignore"):
+        log_t = np.log(alloc.shares + start)
+        log_w = welfare.log_weight(weight, alpha, bool(given.get("weight_inside", False)))
+        log_value = log_w - alpha * log_t
+        log_money = np.where(~none & (cheapest > 0), log_value + log_t, -np.inf)
+        most = int(np.argmax(log_money))
+        unit = log_value[most] - np.log(cheapest[most])
+        return np.where(none & np.isfinite(unit), np.exp(log_value - unit), np.inf)
 
 
 def _all(given: Mapping[str, Any]) -> dict[str, Any]:
