@@ -217,18 +217,23 @@ class Best:
 
     def nearer(self, enough: float, once: bool = False) -> None:
         """The point at which the judge finds the optimum proved, where it finds one; again from
-        there, while that is closer and not close enough. With `once` by one search each."""
+        there, while that is closer, or elsewhere for once, and not close enough. With `once` by one
+        search each."""
+        here, tries = self.best, 1
         for _ in range(NEARER):
             before = self.rank
-            near = self.best is not None and self.near()
-            found = self.searched(self.best, once) if near and self.best is not None else None
-            if found is None:
+            near = here is not None and self.near()
+            found = self.searched(here, once) if near and here is not None else None
+            if found is None or here is None:
                 return
             step: dict[str, Any] = {"step": "nearby"}
             self.steps.append(step)
-            self.compare(Tried(step, self.moved(found)), once)
-            if self.error <= enough or not self.rank < before:
+            moved = self.moved(found)
+            self.compare(Tried(step, moved), once)
+            tries -= not self.rank < before
+            if self.error <= enough or tries < 0 or (tries < 1 and not _elsewhere(here, moved)):
                 return
+            here = moved
 
     def searched(self, best: Allocation, once: bool) -> dict[str, Floats] | None:
         """The point at which the judge finds the optimum proved; None where it finds none."""
@@ -242,6 +247,12 @@ class Best:
         assert p is not None and mu is not None
         tasks = fitted(self.instance, found["tasks"])
         return self.priced(tasks, found.get("prices", p), found.get("limit_prices", mu))
+
+
+def _elsewhere(here: Allocation, moved: Allocation) -> bool:
+    """Whether anybody's share is another by more than is certified."""
+    apart = np.abs(moved.shares - here.shares) > TOLERANCE * np.abs(here.shares)
+    return bool(apart.any())
 
 
 def _within_floats(p: Floats, mu: Floats) -> tuple[Floats, Floats]:

@@ -2,7 +2,8 @@
 
 Columns are z >= 0, tasks first, then flows counted from one of their bounds; a task is one unit of
 its user's share. Rows are of three kinds, by what they hold: `shared` ones; those that bound one
-column `alone`; and limits, one of each limited user, `limit` per unit of its tasks.
+column `alone`; and limits, one of each limited user, `limit` per unit of its tasks: its own, or a
+ceiling or rule that counts each of its tasks alike, and no other's.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.formulas.lowered import LIMIT, Lowered
-from fairopt.instance import Floats, Ints
+from fairopt.formulas.lowered import BOUND, LIMIT, RULE, Lowered
+from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.path import blocks, grid, own
 
 SMALL = 50_000
 """numbers of a matrix up to which it is kept whole"""
+EVEN = 1 + 1e-12
+"""largest ratio of what a user's tasks count in a row that counts them alike"""
 DENSE, THICK = 4_000_000, 0.05
 """numbers up to which users times rows are kept whole, and the part that is not 0 from which"""
 
@@ -38,7 +41,8 @@ class Frame:
         rows, row, column, value, rhs = self._standard(low, unit)
         self.rows, self.columns = len(rhs), len(self.size)
         limits = np.zeros(self.rows, dtype=bool)
-        limits[:rows] = (low.kind == LIMIT) & (not together)
+        if not together:
+            limits[:rows] = self._of_one(low, row, column, value, rhs)
         one = (np.bincount(row, minlength=self.rows) == 1) & ~limits & (not together)
         shared = ~limits & ~one
         self.shared, self.alone = np.flatnonzero(shared), np.flatnonzero(one)
@@ -76,6 +80,32 @@ class Frame:
         if own.fits(lone):
             self.own = own.users_of(self.a, self.owner, lone)
             self.common = np.flatnonzero(lone < 0)
+
+    def _of_one(self, low: Lowered, row: Ints, column: Ints, value: Floats, rhs: Floats) -> Bools:
+        """(rows of `low`,) those that limit one user, the tightest of each."""
+        found: Bools = low.kind == LIMIT
+        some = ((low.kind == BOUND) | (low.kind == RULE)) & (rhs[: len(found)] > 0)
+        if not some.any():
+            return found
+        at = np.flatnonzero((row < len(found)) & (column < self.tasks))
+        row, mine, part = row[at], self.owner[column[at]], value[at] / rhs[row[at]]
+        least, most, first, last = (np.full(len(found), end) for end in (np.inf, 0.0, self.users, -1))
+        np.minimum.at(least, row, part)
+        np.maximum.at(most, row, part)
+        np.minimum.at(first, row, mine)
+        np.maximum.at(last, row, mine)
+        many = np.bincount(row, minlength=len(found))
+        whole = np.append(np.bincount(self.owner, minlength=self.users), 0)
+        some &= (first == last) & (many == whole[last]) & (least > 0) & (most <= least * EVEN)
+        tightest = np.zeros(self.users + 1)
+        limit = np.flatnonzero(found)
+        tightest[last[limit]] = most[limit]
+        for k in np.flatnonzero(some).tolist():
+            n = last[k]
+            if least[k] > tightest[n]:
+                found[found & (last == n)] = False
+                found[k], tightest[n] = True, least[k]
+        return found
 
     def _standard(self, low: Lowered, unit: Floats) -> tuple[int, Ints, Ints, Floats, Floats]:
         """How many rows are those of `low`, which come first, and what all hold: row, column and

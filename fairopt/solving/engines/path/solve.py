@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.errors import SolverFailure
-from fairopt.formulas.lowered import LIMIT, Lowered
+from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.path.method import Path
 
@@ -68,7 +68,8 @@ def solve(
         log_money = (given - path.log_true)[active][0] - log_w.max()
         price = price[: len(low.rhs)] / low.unit
         # in less money where prices would else be beyond the largest float; limits' alone are cut
-        shared = np.log(price[low.kind != LIMIT].max(initial=1.0))
+        limits = path.frame.row_of_limit[path.frame.limited]
+        shared = np.log(np.delete(price, limits).max(initial=1.0))
         money = float(np.clip(log_money, -MOST, MOST - shared))
         answer = PathAnswer(
             x * path.frame.size[: len(x)],
