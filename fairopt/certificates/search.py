@@ -28,6 +28,8 @@ STEPS, ENOUGH = 14, 5e-13
 """most steps with two floats; a bound that needs no better one"""
 KNOWN = 1e-7
 """a bound with which the search is not begun again"""
+SAME = 0.5
+"""part of a price that another one is at least, to be the same but for rounding"""
 ROOMS = 1.0, 1e-9, 1e-14
 """largest part left of a row that is full at the optimum, one after another"""
 
@@ -218,6 +220,10 @@ def _begun(question: Question, place: Place, room: float) -> ActivePlace | None:
         row[task],
         np.where(value > 0, np.abs(entry[task]) * p[row[task]] / value, 0.0) * part[c],
     )
+    if flows.any():
+        paid = _along_flows(
+            paid, row[~task], each[~task] - len(held), np.abs(entry[~task]) * p[row[~task]]
+        )
     full = (p > 0) & (paid > left) & (left <= room)
     if pulls is not None:
         full[pulls.rows] = ~pulls.void(place.log_unit)
@@ -233,6 +239,25 @@ def _begun(question: Question, place: Place, room: float) -> ActivePlace | None:
         place.log_unit,
     )
     return ActivePlace(at, np.concatenate([np.ones(int(stays.sum()), bool), moves]), full, status)
+
+
+def _along_flows(paid: Floats, row: Ints, flow: Ints, dear: Floats) -> Floats:
+    """(M,) what users pay at rows (M,), and so at rows that hold no tasks, but lend to them at the
+    same price: the dear (E,) entries of each flow."""
+    if not len(row):
+        return paid
+    top = np.zeros(int(flow.max()) + 1)
+    np.maximum.at(top, flow, dear)
+    same = (dear > 0) & (dear >= SAME * top[flow])
+    row, flow = row[same], flow[same]
+    while True:
+        most = np.zeros(len(top))
+        np.maximum.at(most, flow, paid[row])
+        more = paid.copy()
+        np.maximum.at(more, row, most[flow])
+        if np.array_equal(more, paid):
+            return paid
+        paid = more
 
 
 def _bounds(question: Question, place: Place, share: Floats) -> Ints:

@@ -89,7 +89,9 @@ class Frame:
             return found
         at = np.flatnonzero((row < len(found)) & (column < self.tasks))
         row, mine, part = row[at], self.owner[column[at]], value[at] / rhs[row[at]]
-        least, most, first, last = (np.full(len(found), end) for end in (np.inf, 0.0, self.users, -1))
+        least, most, first, last = (
+            np.full(len(found), end) for end in (np.inf, 0.0, self.users, -1)
+        )
         np.minimum.at(least, row, part)
         np.maximum.at(most, row, part)
         np.minimum.at(first, row, mine)
