@@ -211,6 +211,23 @@ def searched_once(alloc: Allocation, within: float = np.inf) -> bool:
         return _once(alloc, asked(alloc), True, within).known
 
 
+def searched_beside(alloc: Allocation, other: Allocation) -> bool:
+    """Whether a search that begins at another answer of the same question proves an alpha-fair one;
+    it is kept with it then.
+
+    Where a search begins is not believed: the other may have tasks on pairs on which the one judged
+    has none and might have some, and so tell at once which pairs are worth their price.
+    """
+    with np.errstate(all="ignore"):
+        question = asked(alloc)
+        answer = given(alloc, question)
+        first = searched(question, given(other, question), answer)
+        if first.known:
+            found = Proof(question, answer, first.found, first.off, first.surely)
+            remembered(alloc, "_proved", lambda: found)
+    return first.known
+
+
 def _once(
     alloc: Allocation, question: Question, brief: bool = False, within: float = np.inf
 ) -> Told:

@@ -72,8 +72,14 @@ def options(command: F) -> F:
     return command
 
 
-def problem(files: Sequence[str], given: Mapping[str, Any]) -> ClusterProblem:
+def problem(
+    files: Sequence[str], given: Mapping[str, Any], kind: str | None = None
+) -> ClusterProblem:
     """The problem of files of a cluster, or of one model.
+
+    Parameters
+    ----------
+    given : the options. kind : what must be among the files (`sources.FORMATS`); None for any.
 
     Raises
     ------
@@ -93,7 +99,7 @@ def problem(files: Sequence[str], given: Mapping[str, Any]) -> ClusterProblem:
         return models.problem(files[0])
     with progress.shown("reading", unit="bytes") as told:
         found = sources.cluster(
-            files, given["group_by"], given["undivided"] or UNDIVIDED, weights, told
+            files, given["group_by"], given["undivided"] or UNDIVIDED, weights, told, kind
         )
     unknown = sorted(weights.keys() - set(found.queues))
     if unknown:

@@ -14,7 +14,7 @@ from fairopt.errors import SolverFailure
 from fairopt.instance import Bools, Floats, Instance, Ints
 from fairopt.notions import MaxMin
 from fairopt.solving import renamed
-from fairopt.solving.engines.interior.leveling import Level, highest_level
+from fairopt.solving.engines.path.level import LevelStops, stopping
 from fairopt.solving.engines.point import Question, divided, fitted
 from fairopt.solving.engines.polish.levels import exactly_full, settled
 from fairopt.solving.engines.programs import kept
@@ -185,7 +185,7 @@ class ClusterPart:
         found = self._by_limit(np.flatnonzero(stopped & self.capped))
         mine = np.zeros(inst.shape[:2])
         mine[inst.pairs] = level.x
-        money = level.rows
+        money = level.money
         if careful:
             mine, money = settled(inst, self.score, mine, np.where(level.full, money, 0.0))
         height = (mine * self.score).sum(axis=1) / inst.weight
@@ -205,7 +205,7 @@ class ClusterPart:
         found.append((money / pool / float(money.sum()), step))
         return in_order(inst, mine, found)
 
-    def _limits_known(self, before: Floats) -> Level | None:
+    def _limits_known(self, before: Floats) -> LevelStops | None:
         """The next level at which resources alone stop users, found without limits in the program.
 
         Such a level is at most too low. So a user whose limit is below it does reach its limit: it
@@ -219,15 +219,11 @@ class ClusterPart:
         share = np.where(limited, inst.limit, 0.0) * top
         loose = inst.replace(limit=None) if limited.any() else inst
         question = Question.of(loose, self.score, 1.0, False)
-        x = before[question.pairs]
         while True:
-            level = highest_level(
-                question, x if x.any() else None, np.where(self.capped, share, 0.0)
-            )
+            level = stopping(question, np.where(self.capped, share, 0.0))
             if level is None:
                 return None
-            x = level.x
-            height = np.bincount(inst.pairs[0], x * self.score[inst.pairs]) / inst.weight
+            height = np.bincount(inst.pairs[0], level.x * self.score[inst.pairs]) / inst.weight
             reached = limited & ~self.capped & (share <= height[~self.capped].min() * inst.weight)
             if not reached.any():
                 return level
@@ -241,7 +237,7 @@ class ClusterPart:
         scale = np.where(self.capped & (total > 0), self.instance.limit, 1.0)
         return tasks * (scale / np.where(self.capped & (total > 0), total, 1.0))[:, None]
 
-    def _coupled(self, level: Level) -> bool:
+    def _coupled(self, level: LevelStops) -> bool:
         """Whether a stopped user holds tasks on a server where free users may still get more."""
         inst, stopped = self.instance, level.stopped
         priced = level.full

@@ -8,6 +8,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
+from fairopt.certificates.proof import searched_beside
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import BadInput, Fault, SolverFailure, UsageError
 from fairopt.formulas import families, welfare
@@ -26,8 +27,9 @@ PRICED = 1e-9
 FOUND = 1e-9
 """part of its share from which a pair has tasks"""
 TRACE, DUST = 1e-7, 1e-6
-"""part of the answer given that stays: from it the judge knows what is worth its price, most often
-in a tenth of the time; and part of a user's tasks below which what is held is such a trace"""
+"""part of the answer given that is added where the judge begins to search: from it the judge knows
+what is worth its price, most often in a tenth of the time; and part of a user's tasks below which
+what is held counts as nothing"""
 SHARP = 1e-9
 """a gap or residual up to here is not worse than another"""
 KNOWN = ("alpha-fair", "max-min")
@@ -109,14 +111,9 @@ def answer(alloc: Allocation, score: Floats, held: Floats, gap: float) -> Alloca
         return _told(alloc, held, {**step, "status": f"not used: {fault}"})
     tasks = np.zeros(inst.shape[:2])
     tasks[system.owner, system.server] = found.tasks
+    other = _with(alloc, tasks)
     if inst.plain and welfare.alpha_of(alloc.notion):
-        tasks += TRACE * (alloc.tasks - tasks)
-    other = alloc.with_(
-        tasks=fitted(inst, tasks, 0.0 if inst.plain else 1e-12),
-        way_tasks=None,
-        objective=None,
-        equivalent=None,
-    )
+        searched_beside(other, _with(alloc, tasks + TRACE * (alloc.tasks - tasks)))
     other = other.with_(certificate=certify(other, tolerance=max(gap, TOLERANCE)))
     old, new = alloc.certificate, other.certificate
     assert old is not None and new is not None
@@ -130,6 +127,12 @@ def answer(alloc: Allocation, score: Floats, held: Floats, gap: float) -> Alloca
         status = f"not used: its gap or residual is {worst:.2g}"
         return _told(alloc, held, {**step, "status": status, "bound": bound})
     return _told(other, held, {**step, "bound": bound})
+
+
+def _with(alloc: Allocation, tasks: Floats) -> Allocation:
+    """The answer with other tasks, made to fit."""
+    fit = fitted(alloc.instance, tasks, 0.0 if alloc.instance.plain else 1e-12)
+    return alloc.with_(tasks=fit, way_tasks=None, objective=None, equivalent=None)
 
 
 def _told(alloc: Allocation, held: Floats, step: dict[str, Any]) -> Allocation:

@@ -7,12 +7,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from fairopt import threads
 from fairopt.allocation import Allocation
+from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.formulas.parameters import words
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.notions import Notion
 from fairopt.solving import given, solve
+from fairopt.solving import near as nearby
 from fairopt.solving.given import Amounts
 
 
@@ -30,6 +33,9 @@ class Planner:
     notion : max-min, or alpha-fairness.
     near : whether tasks are left where they run; otherwise only shares matter.
     last : what runs now, if anything does.
+    sparse : whether tasks are left on few pairs of user and server: at first, and without `near` in
+        every answer, on at most as many as there are users and full rows; with `near` answers go on
+        from there. Max-min does so by itself where `near` is asked.
 
     Raises
     ------
@@ -48,7 +54,12 @@ class Planner:
     """
 
     def __init__(
-        self, instance: Instance, notion: Notion, near: bool = True, last: Allocation | None = None
+        self,
+        instance: Instance,
+        notion: Notion,
+        near: bool = True,
+        last: Allocation | None = None,
+        sparse: bool = False,
     ) -> None:
         if not isinstance(instance, Instance):
             raise BadInput([Fault("instance", words(instance), "a fairopt.Instance")])
@@ -60,14 +71,14 @@ class Planner:
                 "Planner: found demand by server or not linear, or quotas, modes, rules or limits "
                 "on servers; wanted a plain instance with one demand of each user"
             )
-        self.notion, self.near = notion, near
+        self.notion, self.near, self.sparse = notion, near, sparse
         self.resources = instance.resources
         self._state, self._solving = threading.RLock(), threading.Lock()
         self._users, self._servers = list(instance.users), list(instance.servers)
         self._demand, self._weight = np.array(instance.demand), np.array(instance.weight)
         self._limit, self._placement = np.array(instance.limit), np.array(instance.placement)
         self._capacity, self._count = np.array(instance.capacity), np.array(instance.count)
-        self._last, self._changed = last, True
+        self._last, self._start, self._changed = last, last, True
 
     @property
     def users(self) -> tuple[str, ...]:
@@ -260,18 +271,20 @@ class Planner:
         """
         with self._solving:
             with self._state:
-                last, aside = self._last, self.aside
+                last, start, aside = self._last, self._start, self.aside
                 if not self._changed and last is not None:
                     return last
                 now = self.instance()
                 self._changed = False
             try:
-                found = solve(
-                    now,
-                    self.notion,
-                    start=last if last is not None and self._begins(last) else None,
-                    near=self._held(now, last) if self.near else None,
-                )
+                begins = start is not None and self._begins(start)
+                begun = solve(now, self.notion, start=start if begins else None)
+                held = self._held(now, last)
+                found = begun
+                if held is not None:
+                    held = nearby.checked(held, now, self.notion)
+                    with threads.one():
+                        found = nearby.answer(begun, begun.score, held, TOLERANCE)
             except BaseException:
                 with self._state:
                     self._changed = True
@@ -279,17 +292,20 @@ class Planner:
             if aside:
                 found = found.with_(steps=({"step": "aside", "users": list(aside)}, *found.steps))
             with self._state:
-                self._last = found
+                # an answer of few pairs is no good start: the one before it is kept for that
+                self._last, self._start = found, begun
             return found
 
     def _held(self, now: Instance, last: Allocation | None) -> Allocation | Floats | None:
-        """What runs. Nothing at first, so that max-min begins with few pairs.
+        """What the answer is to be near to: nothing where few pairs are wanted; None for anywhere.
 
-        Alpha-fair answers of few pairs take the judge, and an answer from a start, far longer.
+        Max-min begins with few pairs, as the simplex method then moves few.
         """
-        if last is None and self.notion.family == "max-min":
+        if self.sparse and not self.near:
             return np.zeros(now.shape[:2])
-        return last
+        if last is None and self.near and (self.sparse or self.notion.family == "max-min"):
+            return np.zeros(now.shape[:2])
+        return last if self.near else None
 
     def _begins(self, last: Allocation) -> bool:
         """Whether the last answer can be a start: of the same notion, with prices."""

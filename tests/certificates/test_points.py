@@ -16,6 +16,7 @@ from fairopt.certificates.asking import asked
 from fairopt.certificates.bound import Proved, bound, sums
 from fairopt.certificates.given import given, named
 from fairopt.certificates.guessed import with_prices
+from fairopt.certificates.proof import searched_beside
 from fairopt.certificates.question import Question
 from fairopt.certificates.search import place_of
 from tests.oracles.optimum import Optimum, optimum
@@ -135,3 +136,22 @@ def test_a_place_proves_what_its_exact_sum_does(far: float) -> None:
                     assert 0.999 < exact.ratio(n, end) < 1.1, (seed, n)
         compared += 1
     assert compared > 4
+
+
+def test_a_search_that_begins_elsewhere_certifies_nothing_wrong():
+    """From wherever it begins: a right answer is proved, and one that is spoiled is not."""
+    rng = np.random.default_rng(7)
+    inst = fo.Instance(rng.uniform(0.1, 1, (12, 3)), rng.uniform(5, 20, (5, 3)))
+    right = fo.solve(inst, fo.ProportionalFair())
+    less = right.tasks.copy()
+    less[3] *= 1 - 1e-4
+    for other in (right, right.with_(tasks=right.tasks * rng.uniform(0.2, 1, right.tasks.shape))):
+        spoiled = right.with_(tasks=less, certificate=None)
+        assert not searched_beside(spoiled, other) or not fo.certify(spoiled).certified
+        again = right.with_(certificate=None)
+        searched_beside(again, other)
+        assert fo.certify(again).certified
+    assert searched_beside(right.with_(certificate=None), right)
+    spoiled = right.with_(tasks=less, certificate=None)
+    searched_beside(spoiled, right)
+    assert fo.certify(spoiled).residual >= 0.9e-4

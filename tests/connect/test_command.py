@@ -47,6 +47,48 @@ def test_a_plan_of_an_import_is_that_of_the_files(tmp_path, capsys, where, files
     assert capsys.readouterr().out == whole
 
 
+OTHERS = {
+    "kubernetes": ("c.json", Path(CLUSTER).read_text(encoding="utf-8"), "objects of Kubernetes"),
+    "kueue": ("k.yaml", Path(STORY).read_text(encoding="utf-8"), "objects of Kueue"),
+    "slurm": ("n.txt", "NodeName=n CPUTot=4 RealMemory=9 State=IDLE\n", "what Slurm prints"),
+    "tables": ("nodes.csv", "node,count,cpu\nn,1,4\n", "tables of nodes"),
+    "yarn": ("f.xml", "<allocations><queue name='a'/></allocations>", "an allocation file of YARN"),
+    "yunikorn": ("q.yaml", "partitions: [{name: default, queues: [{name: root}]}]", "of YuniKorn"),
+    "armada": ("a.yaml", "apiVersion: armadaproject.io/v1\nkind: Queue\nname: q\n", "of Armada"),
+    "volcano": (
+        "v.yaml",
+        "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\n",
+        "queues of Volcano",
+    ),
+    "kai": (
+        "kai.yaml",
+        "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: q}\nspec: {}\n",
+        "queues of KAI",
+    ),
+    "htcondor": (
+        "s.json",
+        '[{"Machine": "m", "Name": "s@m", "SlotType": "Static", "Cpus": 1}]',
+        "ads of HTCondor",
+    ),
+}
+"""of every kind a file, and how a message calls it"""
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_files_of_another_kind_are_refused_by_name(tmp_path, capsys, kind):
+    for given, (name, text, words) in OTHERS.items():
+        (tmp_path / name).write_text(text)
+        code = run(["import", kind, str(tmp_path / name), "-o", str(tmp_path / "model")])
+        told = capsys.readouterr().err
+        # Kueue, Volcano, KAI and Armada keep their queues as objects of Kubernetes
+        fits = given == kind or (
+            kind == "kubernetes" and given in ("kueue", "volcano", "kai", "armada")
+        )
+        refused = "files: found" in told and words in told.partition("; wanted")[0]
+        assert refused != fits, told
+        assert (code == 2) if refused else True
+
+
 def test_a_model_changed_by_hand_has_the_last_word(tmp_path, capsys):
     model = tmp_path / "model"
     assert run(["import", "kubernetes", CLUSTER, "-o", str(model)]) == 0

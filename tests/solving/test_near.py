@@ -149,16 +149,19 @@ def test_a_frame_by_name():
     np.testing.assert_array_equal(one.tasks, fo.solve(doubled(inst), fo.MaxMin(), near=last).tasks)
 
 
-def test_near_nothing_is_sparse():
+@pytest.mark.parametrize("notion", [fo.ProportionalFair(), fo.AlphaFair(2), fo.MaxMin()], ids=str)
+def test_near_nothing_is_sparse(notion, tmp_path):
     """Nearest to no tasks at all is a vertex: at most as many pairs as users and rows."""
     inst = cluster(users=40, servers=40, seed=8)
-    notion = fo.ProportionalFair()
     full = fo.solve(inst, notion)
     answer = fo.solve(inst, notion, near=np.zeros((40, 40)))
-    assert answer.certificate.certified
-    some = 1e-5 * full.totals[:, None]  # what is below is a trace left for the judge
-    assert (answer.tasks > some).sum() <= 40 + 40 * 3 < (full.tasks > some).sum()
+    assert answer.certificate.certified and answer.steps[-1]["status"] == "used"
+    # nothing is left of the pairs that the answer before had
+    assert np.count_nonzero(answer.tasks) <= 40 + 40 * 3 < np.count_nonzero(full.tasks)
     np.testing.assert_allclose(answer.shares, full.shares, rtol=1e-8)
+    # read back, without what the solver knew, it proves itself
+    answer.save(tmp_path / "a.json")
+    assert fo.certify(fo.load(tmp_path / "a.json")).certified
 
 
 def test_groups_and_guarantees():

@@ -121,6 +121,26 @@ def test_without_near_only_shares_matter():
     assert all(step.get("step") != "near" for step in planner.answer().steps)
 
 
+@pytest.mark.parametrize("near", [False, True])
+def test_a_planner_may_be_asked_for_few_pairs(near):
+    planner = fo.Planner(cluster(), fo.ProportionalFair(), near=near, sparse=True)
+    most = len(planner.users) + 3 * len(planner.servers)
+    first = planner.answer()
+    assert np.count_nonzero(first.tasks) <= most < np.count_nonzero(first.instance.eligible)
+    planner.change_user("u2", weight=3)
+    answer = planner.answer()
+    last = answer.steps[-1]
+    assert last["step"] == "near" and last["status"] == "used"
+    if near:  # as few tasks move as any answer would move
+        moved = np.abs(answer.tasks - first.tasks).sum()
+        assert moved == pytest.approx(last["bound"], rel=1e-5)
+    else:
+        assert np.count_nonzero(answer.tasks) <= most
+    fresh = fo.solve(planner.instance(), fo.ProportionalFair())
+    np.testing.assert_allclose(answer.shares, fresh.shares, rtol=1e-7)
+    assert answer.certificate.certified
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -40,6 +40,9 @@ WANTED = (
     "Volcano, a Queue of KAI or Armada, queues of YuniKorn, a Job, or a List of them "
     "(kubectl get nodes,pods -A -o json)"
 )
+APIS = {"kueue": "kueue.x-k8s.io/", "volcano": API, "kai": kai.API, "armada": armada.API}
+"""schedulers whose objects are known, by the beginning of their apiVersion"""
+PLAIN = "kubernetes"
 COUNTED = ("cpu", "memory", "ephemeral-storage", "pods")
 """resources whose name in a quota may stand for what is requested of them"""
 
@@ -66,6 +69,8 @@ class Collector:
         the queue as well.
     undivided : namespaces whose pods are taken off their nodes, as those of DaemonSets are.
     faults : where faults are added, each with the name of its object and the field.
+
+    `kinds` is whose objects were taken: "kubernetes", a name of APIS, or "yunikorn".
     """
 
     group_by: str = OWNER
@@ -85,6 +90,7 @@ class Collector:
         self._beyond: dict[str, list[str]] = {}
         self._ceilings: list[QueueCeiling] = []
         self._armada: dict[str, float] = {}
+        self.kinds: set[str] = set()
         self.kueue = Queues(self.faults)
         self.volcano = VolcanoQueues(self.faults)
         self._yunikorn = yunikorn.YuniKorn(self.faults, self.volcano, self._beyond)
@@ -103,6 +109,7 @@ class Collector:
             self.faults.add(place, shown(data), WANTED)
             return
         if yunikorn.known(data):
+            self.kinds.add("yunikorn")
             self._yunikorn.take(data, place)
             return
         kind = data.get("kind") or LISTS.get(listed, "")
@@ -110,13 +117,15 @@ class Collector:
         gangs = self._bindings.knows(kind, api)
         if gangs:
             self._bindings.take(data, place)
+        if kind not in LISTS:
+            self.kinds.add(next((name for name, own in APIS.items() if api.startswith(own)), PLAIN))
         if kind == "Node":
             self._take_node(data, place)
         elif kind == "Pod":
             self._take_pod(data, place)
         elif kind == "ResourceQuota":
             self._take_quota(data, place)
-        elif kind in KINDS and api.startswith("kueue.x-k8s.io/"):
+        elif kind in KINDS and api.startswith(APIS["kueue"]):
             self.kueue.take(str(kind), data, place)
         elif kind in VOLCANO and api.startswith(API):
             self.volcano.take(str(kind), data, place)

@@ -14,6 +14,22 @@ from fairopt.connect.text import reading
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults
 
+FORMATS = {
+    "kubernetes": "objects of Kubernetes (kubectl get nodes,pods -A -o json)",
+    "kueue": "objects of Kueue (kubectl get clusterqueues,cohorts,resourceflavors,localqueues -A)",
+    "volcano": "queues of Volcano (kubectl get queues.scheduling.volcano.sh)",
+    "kai": "queues of KAI (kubectl get queues.scheduling.run.ai)",
+    "armada": "queues of Armada (armadactl get queues)",
+    "yunikorn": "queues of YuniKorn (queues.yaml, its ConfigMap, or its REST API)",
+    "tables": "tables of nodes, teams and what they hold (CSV)",
+    "slurm": "what Slurm prints (scontrol show node -o, sacct -P, squeue, sshare -P)",
+    "htcondor": "ads of HTCondor (condor_status -json, condor_q -json)",
+    "yarn": "an allocation file of YARN (fair-scheduler.xml)",
+}
+"""every kind of input that is read, and how a message calls it"""
+_OBJECTS = ("kueue", "volcano", "kai", "armada")
+"""kinds that are objects of Kubernetes too"""
+
 Told = Callable[[int, int], None] | None
 
 
@@ -23,6 +39,7 @@ def cluster(
     undivided: Collection[str] = UNDIVIDED,
     weights: Mapping[str, float] | None = None,
     told: Told = None,
+    kind: str | None = None,
 ) -> Cluster:
     """The cluster that all files together describe, in whatever order they come.
 
@@ -33,6 +50,7 @@ def cluster(
     group_by, undivided : as of `kubernetes.Collector`.
     weights : weight of queues; 1 for those that are not named.
     told : called with (bytes read, bytes in all).
+    kind : a key of FORMATS that must be among the files; None for any.
 
     Raises
     ------
@@ -43,6 +61,8 @@ def cluster(
     for path in paths:
         found.take_file(path, told, size, done)
         done += reading.sizes([path])
+    if kind is not None:
+        found.must_have(kind)
     return found.cluster(weights)
 
 
@@ -59,6 +79,7 @@ class Sources:
         self, source: str, group_by: str = OWNER, undivided: Collection[str] = UNDIVIDED
     ) -> None:
         self.faults = Faults(source)
+        self.kinds: set[str] = set()
         self.objects = Collector(group_by, undivided, self.faults)
         self.tables = Tables(self.faults)
         self.condor = htcondor.CondorPool(self.faults)
@@ -68,9 +89,24 @@ class Sources:
     def take(self, data: Any, place: str, listed: str = "") -> None:
         """Take an object of Kubernetes, or an ad of HTCondor."""
         if htcondor.kind(data):
+            self.kinds.add("htcondor")
             self.condor.take(data, place)
         else:
             self.objects.take(data, place, listed)
+
+    def must_have(self, kind: str) -> None:
+        """Refuse files that hold nothing of a key of FORMATS, by what they hold.
+
+        Raises
+        ------
+        BadInput : with what was wrong before.
+        """
+        found = self.kinds | self.objects.kinds
+        own = {kind, *(_OBJECTS if kind == "kubernetes" else ())}
+        if found and not found & own:
+            told = " and ".join(words for name, words in FORMATS.items() if name in found)
+            self.faults.add("files", told, FORMATS[kind])
+            self.faults.stop()
 
     def cluster(self, weights: Mapping[str, float] | None = None) -> Cluster:
         """The cluster of everything taken.
@@ -105,11 +141,13 @@ class Sources:
         with reading.opened(path, told, size, done) as stream:
             try:
                 first = reading.head(stream).removeprefix(b"\xef\xbb\xbf")
-                if first.startswith(TABLES):
+                kind = self._kind(first)
+                self.kinds |= {kind} - {""}
+                if kind == "tables":
                     self.tables.take(stream, source)
                 elif first.startswith(b"NodeName="):
                     self.tables.take_slurm(stream, source)
-                elif first.lstrip()[:1] == b"<":
+                elif kind == "yarn":
                     self.yarn.take(stream, source)
                 elif first[:6].lower() == b"jobid|":
                     self.jobs.take(self.tables.lines(stream, source), source)
@@ -122,3 +160,11 @@ class Sources:
                 # what was wrong before the file became unreadable is told as well
                 self.faults.found.extend(error.faults)
                 self.faults.stop()
+
+    @staticmethod
+    def _kind(first: bytes) -> str:
+        """What a file is by how it begins; empty for one whose objects say what they are."""
+        if first.startswith(TABLES):
+            return "tables"
+        slurm = first.startswith((b"NodeName=", b"Account|")) or first[:6].lower() == b"jobid|"
+        return "slurm" if slurm else "yarn" if first.lstrip()[:1] == b"<" else ""

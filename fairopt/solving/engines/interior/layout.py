@@ -10,7 +10,7 @@ entries that are not eligible hold 0, and `mask` is 0 there.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from fairopt.solving.engines.point import Question
 
 FULL = 0.2
 """a grid is used if at least this part of all pairs is eligible"""
-DENSE, THICK = 4_000_000, 0.05
-"""the coupling of users and rows is a dense matrix up to so many entries, or if more than this
-part of them is not zero"""
 
 
 class Layout(Protocol):
@@ -57,9 +54,6 @@ class Layout(Protocol):
 
     def blocks(self, theta: Floats) -> Floats:
         """(I, R, R) B diag(theta) B', one block a server."""
-
-    def coupling(self, theta: Floats, inverse: Floats, root: Floats) -> Any:
-        """Z (I R, N) = blockdiag(inverse) B diag(theta) E' diag(root), users coupled to rows."""
 
     def from_pairs(self, values: Floats) -> Floats:
         """An array over pairs from values (P,) in the order of `Instance.pairs`."""
@@ -142,23 +136,6 @@ class Pairs:
         """(I, R, R) B theta B', server by server."""
         return self._per_server(theta[:, None, None] * self._squares)
 
-    def coupling(self, theta: Floats, inverse: Floats, root: Floats) -> Any:
-        """Z (I R, N) = blockdiag(inverse) B theta E' diag(root), sparse."""
-        z = np.einsum("hkr,hr->hk", inverse[self.i], self.b)
-        z *= (theta * root[self.n])[:, None]
-        columns = self.servers * self.resources
-        index = self.i[:, None] * self.resources + np.arange(self.resources)
-        if self.users * columns <= DENSE or z.size > THICK * self.users * columns:
-            found = np.zeros((self.users, columns))
-            found[self.n[:, None], index] = z
-            return found.T
-        from scipy.sparse import csr_array
-
-        # pairs are sorted by user, so the entries are already in the order of a csr matrix of Z'
-        start = np.append(self.first, len(self.n)) * self.resources
-        shape = self.users, columns
-        return csr_array((z.ravel(), index.ravel(), start), shape=shape).T
-
 
 class GridLayout:
     """A full (N, I) array; b[n, i, r] = demand[n, r] t[n, i] / pool[i, r]."""
@@ -237,11 +214,3 @@ class GridLayout:
         found[:, self.upper[1], self.upper[0]] = flat
         found *= self.per_pool[:, :, None] * self.per_pool[:, None, :]
         return found
-
-    def coupling(self, theta: Floats, inverse: Floats, root: Floats) -> Any:
-        """Z (I R, N) = blockdiag(inverse) B diag(theta) E' diag(root), users coupled to rows."""
-        scaled = self._tasks(theta * root[:, None])
-        left = (inverse * self.per_pool[:, None, :]).reshape(-1, self.resources)
-        z = self.demand @ left.T
-        z.reshape(self.users, self.servers, self.resources)[...] *= scaled[:, :, None]
-        return z.T

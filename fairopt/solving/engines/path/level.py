@@ -1,28 +1,37 @@
 r"""One max-min level on the frame of the path: how far all shares can rise together.
 
-.. math:: \max t, \quad E z - w t = f \ge 0, \quad A z + v = r, \quad z, v \ge 0
+.. math:: \max t, \quad E z - w t - b = f \ge 0, \quad A z + v = r, \quad z, v \ge 0
+
+with b what users keep who rise no more (their w is 0).
 
 A primal-dual interior method (Mehrotra 1992) with the linear system of the path: what a user's
 value falls with its share is here money over what it has above the level, and t is one column more.
 For wide systems whose rows many users share, where a simplex method goes a long way.
+
+Its multipliers are strictly complementary. So they show ALL users that a level stops, and all rows
+that stop them: the money of one is far more, or far less, than what it has above the level.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from fairopt.formulas.lowered import RULE, UP_OF_TWO, Lowered
-from fairopt.instance import Floats
+from fairopt import clock
+from fairopt.formulas.lowered import CAPACITY, RULE, UP_OF_TWO, Lowered, lower
+from fairopt.instance import Bools, Floats
+from fairopt.solving.engines import units
 from fairopt.solving.engines.path.frame import Frame
 from fairopt.solving.engines.path.system import PathSystem
+from fairopt.solving.engines.point import Question
 
 MOST, PATIENCE, LAST = 100, 8, 2
 """most steps; those without halving the error after which it ends, and the same once it is FINE"""
 ENOUGH, FINE, GOOD = 1e-15, 1e-13, 1e-9
 """error, in parts of t, at which it ends; of rounding; and from which its end is an answer"""
-DAMP, IDLE = 1e-7, 1e-2
+DAMP, IDLE = 1e-5, 1e-2
 """part of a user's money that holds its columns, of those that hold this part of its share"""
 BOLD, CAREFUL, NEAR = 0.995, 0.9, 1e-3
 """part of the way to the nearest 0 that is gone, while products are above NEAR of t with care"""
@@ -30,6 +39,12 @@ ROUNDING = 2e-15
 """part of a row by which floats may overrun it"""
 APART = 1e-6
 """money of a row, in parts of what is left of it, that is no price"""
+DUST = 1e-9
+"""part of a share that may be left out"""
+PRICED = 1e-8
+"""part of all money above which a row stops somebody"""
+SURE = 1e-3
+"""a condition is decided if multiplier and slack differ by at least this factor"""
 
 
 class PathLevel(NamedTuple):
@@ -40,6 +55,23 @@ class PathLevel(NamedTuple):
     x: Floats
     price: Floats
     sharp: bool
+
+
+@dataclass(frozen=True)
+class LevelStops:
+    """A level of a plain question, and whom it stops.
+
+    t, tasks x (P,), `money` of rows (I, R), and which of these are `full` and stop somebody.
+    `stopped` (N,) : whether a user cannot rise. `clear` : whether every multiplier clearly differs
+    from its slack. Rows that stop no user may have a price within rounding.
+    """
+
+    t: float
+    x: Floats
+    money: Floats
+    full: Bools
+    stopped: Bools
+    clear: bool
 
 
 class _State(NamedTuple):
@@ -72,21 +104,42 @@ def highest(low: Lowered, weight: Floats, unit: Floats) -> PathLevel | None:
     if len(low.low) or (low.two[low.kind == RULE] == UP_OF_TWO).any() or not (weight > 0).all():
         return None
     with np.errstate(all="ignore"):  # it sees what is no number itself
-        return _Leveling(low, weight, unit).run()
+        leveling = _Leveling(low, weight, unit, np.zeros(len(weight)))
+        state = leveling.run()
+        return None if state is None else leveling.answer(state)
+
+
+def stopping(question: Question, kept: Floats) -> LevelStops | None:
+    """The level of all users of a question without limits, whose log_w is the logarithm of their
+    weights; users with a share `kept` (N,) above 0 have at least that, and rise no more.
+
+    None if it did not come close.
+    """
+    inst, unit, free = question.instance, units.alone(question), kept == 0
+    log_w = question.log_w - question.log_w[free].max()
+    weight = np.where(free, np.exp(log_w), 0.0)
+    with np.errstate(all="ignore"):
+        leveling = _Leveling(lower(inst, question.score), weight, unit, kept)
+        state = leveling.run()
+        return None if state is None else leveling.stops(state, inst.pool.shape)
 
 
 class _Leveling:
-    def __init__(self, low: Lowered, weight: Floats, unit: Floats) -> None:
+    """Parameters: as of `highest`, and `base` (N,) what users without a weight keep."""
+
+    def __init__(self, low: Lowered, weight: Floats, unit: Floats, base: Floats) -> None:
         self.low = low
         self.frame = Frame(low, unit, together=True)
         self.weight = weight / unit
         self.scale = float(self.weight.max())
         self.weight /= self.scale
+        self.base = base / unit
 
-    def run(self) -> PathLevel | None:
+    def run(self) -> _State | None:
+        """The best state on the way; None if it is not close."""
         state, since, mark = self._first(), 0, np.inf
         best, kept = np.inf, state
-        for _ in range(MOST):
+        for _ in clock.steps(MOST):
             left = self._left(state)
             products = sum(float(part.sum()) for part in state.products())
             error = max(products / state.t, self._off(state, left))
@@ -101,29 +154,31 @@ class _Leveling:
                 state = self._stepped(state, left, products)
             except ArithmeticError:
                 break
-        return self._answer(kept) if best <= GOOD else None
+        return kept if best <= GOOD else None
 
     def _first(self) -> _State:
         """Everybody a part of each server by weight, half full; prices of about that value."""
-        frame, w = self.frame, self.weight
+        frame, w, base = self.frame, self.weight, self.base
+        own = np.where(base > 0, base, w)
         some = np.bincount(frame.owner, minlength=frame.users)
-        y = frame.to(w / some)
+        y = frame.to(own / some)
         room = np.maximum(frame.rhs_shared, 0.0) + (frame.rhs_shared <= 0)
         used = np.asarray(frame.a @ y) / room
         over = np.full(frame.columns, 1e-300)
         np.maximum.at(over, frame.column, used[frame.row])
         z = 0.5 * y / over
         share = frame.of(z)
-        t = 0.5 * float((share / w).min())
+        t = 0.5 * float((share / own)[base == 0].min())
         slack = np.maximum(frame.rhs_shared - frame.a @ z, 0.1 * room)
-        money = 1.0 / (frame.users * w)
+        money = 1.0 / (frame.users * own)
         value = frame.to(money)
         many = np.bincount(frame.column, minlength=frame.columns)
         price = np.bincount(frame.row, (value * z / many)[frame.column], frame.count)
         price = np.maximum(price, 1e-3 * price.max())
         cost = np.asarray(frame.at @ price)
         dear = np.maximum(cost - value, 0.3 * np.maximum(value, np.abs(cost)))
-        return _State(z, slack, share - w * t, t, dear, price, money)
+        above = np.maximum(share - w * t - base, 0.1 * base)
+        return _State(z, slack, above, t, dear, price, money)
 
     def _left(self, state: _State) -> tuple[Floats, Floats, Floats, float]:
         """What columns, rows, shares and the money of all miss."""
@@ -131,7 +186,7 @@ class _Leveling:
         return (
             frame.at @ state.price - frame.to(state.money) - state.dear,
             frame.rhs_shared - frame.a @ state.z - state.slack,
-            frame.of(state.z) - self.weight * state.t - state.f,
+            frame.of(state.z) - self.weight * state.t - self.base - state.f,
             1.0 - float(self.weight @ state.money),
         )
 
@@ -140,7 +195,7 @@ class _Leveling:
         return max(
             float(np.abs(columns * state.z).sum()) / state.t,
             float(np.abs(rows).max()),
-            float(np.abs(shares).max()) / state.t,
+            float((np.abs(shares) / self.frame.of(state.z)).max()),
             abs(money),
         )
 
@@ -194,7 +249,31 @@ class _Leveling:
         part = CAREFUL if mean / at.t > NEAR else BOLD
         return _moved(at, change, *[min(1.0, part * each) for each in _longest(at, change)])
 
-    def _answer(self, state: _State) -> PathLevel:
+    def stops(self, state: _State, servers: tuple[int, int]) -> LevelStops:
+        """Whom the level stops, and the rows (I, R) that do."""
+        frame, low = self.frame, self.low
+        # of its user's own money and share, so that users of little money lose their rounding too
+        own, share = frame.to(state.money), frame.to(frame.of(state.z))
+        dust = np.minimum(APART * state.dear / own, DUST) * share
+        x = np.where(state.z < dust, 0.0, state.z * frame.size)
+        # what each user is to have at least: its part of the level, or the share it keeps
+        need = self.weight * state.t + self.base
+        part, above = need * state.money / state.t, state.f / need
+        paid = state.price * frame.rhs_shared
+        full = paid > np.maximum(state.slack / frame.rhs_shared, PRICED) * paid.sum()
+        # these users have a full row on every server, however little of all money they pay
+        blocked = frame.smallest(np.asarray(frame.at @ full.astype(np.float64))) > 0
+        capped = self.base > 0
+        told = np.minimum(part, above) / np.maximum(part, above)
+        clear = blocked | capped | (told < SURE)
+        at = low.kind == CAPACITY
+        money, rows = np.zeros(servers), np.zeros(servers, dtype=bool)
+        where = low.one[at], low.two[at]
+        money[where], rows[where] = paid[at], full[at]
+        stopped = blocked | (part > above) & ~capped
+        return LevelStops(state.t / self.scale, x, money, rows, stopped, bool(clear.all()))
+
+    def answer(self, state: _State) -> PathLevel:
         """Prices of rows that are full, and tasks that are no more than rounding left out."""
         frame, low = self.frame, self.low
         price = np.zeros(frame.rows)
@@ -209,7 +288,8 @@ class _Leveling:
 
 def _longest(at: _State, change: _State) -> tuple[float, float]:
     """How far both halves of the state may go."""
-    mine = ((at.z, change.z), (at.slack, change.slack), (at.f, change.f))
+    level = np.array([at.t]), np.array([change.t])
+    mine = ((at.z, change.z), (at.slack, change.slack), (at.f, change.f), level)
     dual = ((at.dear, change.dear), (at.price, change.price), (at.money, change.money))
     return _until(mine), _until(dual)
 
@@ -230,4 +310,4 @@ def _moved(at: _State, by: _State, first: float, second: float) -> _State:
     )
 
 
-__all__ = ["PathLevel", "highest"]
+__all__ = ["LevelStops", "PathLevel", "highest", "stopping"]

@@ -1,4 +1,4 @@
-"""One max-min level by the interior method, against the linear program."""
+"""One max-min level on the frame of the path and whom it stops, against the linear program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairopt.errors import SolverFailure
 from fairopt.instance import Instance
 from fairopt.instance.generate import random_instance
 from fairopt.program import limit_matrix, usage_matrix
-from fairopt.solving.engines.interior.leveling import highest_level
+from fairopt.solving.engines.path.level import stopping
 from fairopt.solving.engines.point import Question
 
 
@@ -30,14 +30,11 @@ def by_program(inst: Instance) -> float:
     return float(-linprog(goal, matrix.tocsr(), right, method="highs").fun)
 
 
-@pytest.mark.parametrize("limits", [0.0, 0.5])
-@pytest.mark.parametrize("seed", range(8))
-def test_the_level_is_the_program_s(seed, limits):
-    inst = random_instance(
-        12, 5, 3, density=0.4, seed=seed, weight_decades=2, zero_demand=0.3, limits=limits
-    )
+@pytest.mark.parametrize("seed", range(16))
+def test_the_level_is_the_program_s(seed):
+    inst = random_instance(12, 5, 3, density=0.4, seed=seed, weight_decades=2, zero_demand=0.3)
     question = Question.of(inst, np.ones(inst.shape[:2]), 1.0, False)
-    level = highest_level(question)
+    level = stopping(question, np.zeros(len(inst.users)))
     assert level is not None
     share = np.bincount(question.pairs[0], level.x)
     assert (share / inst.weight).min() == pytest.approx(by_program(inst), rel=1e-8)
@@ -51,22 +48,36 @@ def test_the_level_is_the_program_s(seed, limits):
 def test_prices_pay_for_the_level():
     inst = random_instance(20, 6, 2, density=0.3, seed=3)
     question = Question.of(inst, np.ones(inst.shape[:2]), 1.0, False)
-    level = highest_level(question)
+    level = stopping(question, np.zeros(len(inst.users)))
     n, i = question.pairs
-    cost = np.einsum("hr,hr->h", question.use, level.rows[i])
+    cost = np.einsum("hr,hr->h", question.use, level.money[i])
     cheapest = np.full(20, np.inf)
     np.minimum.at(cheapest, n, cost)
     share = np.bincount(n, level.x)
-    assert cheapest @ share == pytest.approx(level.rows.sum(), rel=1e-9)
+    assert cheapest @ share == pytest.approx(level.money.sum(), rel=1e-9)
 
 
-def test_begun_where_another_level_ended():
-    inst = random_instance(20, 6, 2, density=0.3, seed=3)
+@pytest.mark.parametrize("seed", range(4))
+def test_who_keeps_a_share_rises_no_more(seed):
+    """As in the program in which the share of some is a row of its own."""
+    inst = random_instance(12, 5, 3, density=0.4, seed=seed)
     question = Question.of(inst, np.ones(inst.shape[:2]), 1.0, False)
-    cold = highest_level(question)
-    warm = highest_level(question, 0.5 * cold.x)
-    share = [np.bincount(question.pairs[0], level.x).min() for level in (cold, warm)]
-    assert share[0] == pytest.approx(share[1], rel=1e-9)
+    everybody = stopping(question, np.zeros(12))
+    kept = np.where(np.arange(12) < 4, 0.5 * everybody.t, 0.0)
+    level = stopping(question, kept)
+    n, i = inst.pairs
+    share = np.bincount(n, level.x)
+    assert (share[:4] >= kept[:4] * (1 - 1e-9)).all()
+    goal = np.append(np.zeros(len(n)), -1.0)
+    of_user = (np.arange(12)[:, None] == n).astype(float)
+    rows = np.hstack(
+        [usage_matrix(inst)[0].toarray(), np.zeros((usage_matrix(inst)[0].shape[0], 1))]
+    )
+    least = np.hstack([-of_user, np.where(kept == 0, inst.weight, 0.0)[:, None]])
+    right = np.concatenate([np.ones(len(rows)), -kept])
+    wanted = -linprog(goal, np.vstack([rows, least]), right, method="highs").fun
+    assert (share / inst.weight)[4:].min() == pytest.approx(wanted, rel=1e-8)
+    assert wanted > everybody.t
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -104,5 +115,5 @@ def test_a_slow_start_is_no_standstill():
     placement[np.arange(1000), rng.integers(0, 100, 1000)] = True
     inst = Instance(demand, capacity, placement, rng.uniform(0.5, 2, 1000))
     question = Question.of(inst, fo.criteria.score(inst, "drf"), 1.0, False)
-    level = highest_level(question)
+    level = stopping(question, np.zeros(len(inst.users)))
     assert level is not None and level.clear
