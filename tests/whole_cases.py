@@ -14,9 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 from fairopt.errors import BadInput
-from fairopt.whole.proof.answer import EXACT, Asked, WholeTasks, loads
+from fairopt.whole.proof.answer import EXACT, Asked, WholeTasks
 from fairopt.whole.proof.judging import PROVED, Verdict, judge
 from fairopt.whole.proof.problem import NodeRow
+from fairopt.whole.proof.reading import loads
 from fairopt.whole.proof.zones import Spread
 
 Key = tuple[list[Fraction], list[Fraction]]
@@ -287,6 +288,8 @@ def _some_prices(data: Any, rng: random.Random) -> Any:
 def spoil(data: Any, rng: random.Random) -> str:
     """One change at a random place; what kind of change it was to be."""
     kinds = ["sigma", "sigma", "price", "hint", "moved", "count", "node", "gang", "level", "drop"]
+    if "looked" in data["certificate"]:
+        kinds += ["least", "least"]
     if any("spread" in user for user in data["users"].values()):
         kinds += ["zones", "zones", "zones", "spread"]
     kind = rng.choice(kinds)
@@ -334,6 +337,11 @@ def spoil(data: Any, rng: random.Random) -> str:
                 one["zones"] = dict(
                     zip(names, rng.sample(list(one["zones"].values()), len(names)), strict=True)
                 )
+    elif kind == "least":
+        size = len(data["certificate"]["prices"])
+        data["certificate"]["least"] += rng.choice([-1, 1, 1, 2])
+        if size and rng.random() < 0.5:
+            data["certificate"]["looked"] = rng.sample(range(size), rng.randint(0, min(size, 3)))
     elif kind == "drop" and data["certificate"]["prices"]:
         data["certificate"]["prices"].pop()
     return kind

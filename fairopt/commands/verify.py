@@ -106,9 +106,9 @@ def _replay(content: str, source: str, as_json: bool) -> int:
 
 def _whole(content: str, source: str, as_json: bool) -> int:
     """Judge whole tasks, in integers."""
-    from fairopt.whole.proof import answer, judging
+    from fairopt.whole.proof import judging, reading
 
-    verdict = judging.judge(answer.loads(content, source))
+    verdict = judging.judge(reading.loads(content, source))
     to_stdout(storage.encoded(verdict.plain()) if as_json else verdict.explain())
     return 0 if verdict.sound else NotCertified.exit_code
 

@@ -11,8 +11,9 @@ from fairopt.allocation import Allocation
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.formulas.limits import limited
 from fairopt.instance import Instance
+from fairopt.whole import levels, shortage
+from fairopt.whole.found import Found
 from fairopt.whole.integer import SearchLimits
-from fairopt.whole.levels import Search
 from fairopt.whole.master import Clock
 from fairopt.whole.proof.answer import EXACT, MULTIPLE, Asked, WholeTasks
 from fairopt.whole.proof.placement import Nodes, Placement
@@ -96,14 +97,15 @@ def searched(
 ) -> WholeTasks:
     """The best whole tasks found for what is asked, beginning with nodes of a heuristic."""
     clock = Clock(seconds)
-    search = Search(wanted.problem, limits or SearchLimits(), clock, told, fewest=fewest)
+    search = Found(wanted.problem, limits or SearchLimits(), clock, told, fewest)
     try:
-        search.first(None if begin is None else Placement(wanted.problem, begin))
+        shortage.fewest(search, None if begin is None else Placement(wanted.problem, begin))
         if not fewest:
-            search.climb()
+            levels.climb(search)
         stopped = clock.over
     except KeyboardInterrupt:  # what was found until now is worth having, with its bound
         stopped = True
+        clock.stop()
     search.spare()
     return WholeTasks(wanted, search.best.nodes(), search.certificate(), stopped)
 

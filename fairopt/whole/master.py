@@ -54,6 +54,10 @@ class Clock:
         """Whether the time is over."""
         return self.left() <= 0
 
+    def stop(self) -> None:
+        """Let the time be over now."""
+        self.end = monotonic()
+
 
 @dataclass
 class PatternPool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -38,10 +38,11 @@ def every(
     """All nodes at once, one by one, where there are not too many."""
     problem = question.problem
     nodes = [(j, tasks) for j, count, tasks in begin.nodes() for _ in range(count)]
-    if problem.spreads or sum(len(tasks) for _, tasks in nodes) > _MOST:
+    if sum(len(tasks) for _, tasks in nodes) > _MOST:
         return None
+    others = beside(problem, ())
     found = refilled(
-        problem, nodes, question.floor, problem.asked, limits.nodes, clock.left() * _SHARE
+        problem, nodes, question.floor, problem.asked, others, limits.nodes, clock.left() * _SHARE
     )
     if found is None:
         return None
@@ -66,11 +67,13 @@ def some(
     """
     problem = question.problem
     draw = random.Random(seed)
+    if problem.spreads:  # what nodes are filled with has to be even with all others
+        begin = trimmed(question, begin.copy())
     nodes = [(j, tasks) for j, count, tasks in begin.nodes() for _ in range(count)]
     total = list(begin.total)
     full = [sum(kind.bonus * kind.most for kind in own.kinds) for own in problem.classes]
     for _ in range(rounds):
-        if clock.over or problem.spreads:  # zones are more than some nodes
+        if clock.over:
             break
         missing = [n for n, f in enumerate(question.floor) if total[n] < f]
         lost = [
@@ -97,10 +100,13 @@ def some(
         most = [max(0, a - r) for a, r in zip(problem.asked, rest, strict=True)]
         here = [nodes[k] for k in chosen]
         seconds = math.inf if clock.end is None else min(8.0, clock.left())
-        found = refilled(problem, here, need, most, limits.nodes // 40, seconds)
+        staying = beside(problem, ((*nodes[k], 1) for k in range(len(nodes)) if k not in some))
+        found = refilled(problem, here, need, most, staying, limits.nodes // 40, seconds)
         if found is None:
             continue
         now = problem.totals((j, 1, tasks) for (j, _), tasks in zip(here, found, strict=True))
+        if uneven(problem, here, found, staying):
+            continue
         for k, tasks in zip(chosen, found, strict=True):
             nodes[k] = (nodes[k][0], tasks)
             j = nodes[k][0]
@@ -109,16 +115,48 @@ def some(
     return trimmed(question, Placement(problem, ((j, 1, tasks) for j, tasks in nodes)))
 
 
+Others = Sequence[Sequence[int]]
+"""of each user that is spread, the tasks in each zone on the nodes that stay as they are"""
+
+
+def beside(problem: Problem, nodes: Iterable[tuple[int, Tasks, int]]) -> Others:
+    """See `Others`; nodes are (class, tasks by kind, how many of them)."""
+    found = [[0] * len(own.zones) for own in problem.spreads]
+    for j, tasks, count in nodes if found else ():
+        held = problem.classes[j].by_user(tasks)
+        for row, own in zip(found, problem.spreads, strict=True):
+            if own.user in held:
+                row[own.zone[j]] += count * held[own.user]
+    return found
+
+
+def uneven(
+    problem: Problem,
+    here: Sequence[tuple[int, Tasks]],
+    found: Sequence[Tasks],
+    others: Others,
+) -> bool:
+    """Whether some zone has too many of a user: a task was left out for a tolerance."""
+    mine = beside(problem, ((j, tasks, 1) for (j, _), tasks in zip(here, found, strict=True)))
+    return any(
+        own.uneven([a + b for a, b in zip(x, y, strict=True)])
+        for own, x, y in zip(problem.spreads, mine, others, strict=True)
+    )
+
+
 def refilled(
     problem: Problem,
     here: Sequence[tuple[int, Tasks]],
     need: Sequence[int],
     most: Sequence[int],
+    others: Others,
     branches: int,
     seconds: float,
     dear: Sequence[float] = (),
 ) -> list[Tasks] | None:
     """Whole numbers of tasks on these nodes: fewest below `need` of each user, then most kept.
+
+    No zone has too many of a user that is spread beside another, with what others hold of it.
 
     Parameters
     ----------
@@ -133,6 +171,8 @@ def refilled(
     value: list[float] = []
     first: list[float] = []
     starts = [0]
+    rooms = len(here) * size
+    zoned = [users + rooms + z for z in range(sum(map(len, others)))]
     for place, (j, tasks) in enumerate(here):
         own = problem.classes[j]
         for kind, m in zip(own.kinds, by_kind(problem, j, own.by_user(tasks)), strict=True):
@@ -145,6 +185,9 @@ def refilled(
                 if x:
                     index.append(users + place * size + r)
                     value.append(x / own.room[r])
+            if kind.user in problem.places[j]:
+                index.append(zoned[problem.places[j][kind.user]])
+                value.append(1.0)
             starts.append(len(index))
     total = problem.totals((j, 1, tasks) for j, tasks in here)
     top = max((kind.bonus for j, _ in here for kind in problem.classes[j].kinds), default=1)
@@ -155,15 +198,28 @@ def refilled(
         index.append(n)
         value.append(1.0)
         starts.append(len(index))
+    there = beside(problem, ((j, tasks, 1) for j, tasks in here))
+    low_zone, high_zone, position = [], [], 0
+    for spread, mine, rest in zip(problem.spreads, there, others, strict=True):
+        # t <= rest + x <= t + skew in every zone, t the tasks in the emptiest one
+        cost.append(0.0)
+        upper.append(math.inf)
+        first.append(float(min(a + b for a, b in zip(mine, rest, strict=True))))
+        for x in rest:
+            low_zone.append(-float(x))
+            high_zone.append(float(spread.skew - x))
+            index.append(zoned[position])
+            value.append(-1.0)
+            position += 1
+        starts.append(len(index))
     inf = highspy.kHighsInf
     program = highspy.HighsLp()
-    rooms = len(here) * size
-    program.num_col_, program.num_row_ = len(cost), users + rooms
+    program.num_col_, program.num_row_ = len(cost), users + rooms + len(zoned)
     program.col_cost_, program.col_lower_ = np.array(cost), np.zeros(len(cost))
     program.col_upper_ = np.array(upper)
-    program.row_lower_ = np.array([*map(float, need), *[-inf] * rooms])
+    program.row_lower_ = np.array([*map(float, need), *[-inf] * rooms, *low_zone])
     over = [float(max(a, t)) for a, t in zip(most, total, strict=True)]
-    program.row_upper_ = np.array([*over, *[1.0] * rooms])
+    program.row_upper_ = np.array([*over, *[1.0] * rooms, *high_zone])
     program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     program.a_matrix_.start_ = np.array(starts, np.int32)
     program.a_matrix_.index_ = np.array(index, np.int32)

@@ -16,7 +16,7 @@ from fairopt.whole.master import Clock
 from fairopt.whole.proof import claims
 from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import Problem, Tasks
-from fairopt.whole.refill import refilled
+from fairopt.whole.refill import beside, refilled, uneven
 
 _NODES = (4, 10, 6, 16)
 """nodes that are filled again at a time"""
@@ -44,8 +44,6 @@ def fewer(
     least : with so many short in all it ends.
     """
     problem = begin.problem
-    if problem.spreads:  # zones are more than some nodes
-        return None
     state = _Filled(begin, want)
     draw = random.Random(0)
     gained, stalled, k = False, 0, 0
@@ -122,8 +120,15 @@ class _Filled:
         rest = [t - m for t, m in zip(self.total, mine, strict=True)]
         need = [max(0, w - r) for w, r in zip(self.want, rest, strict=True)]
         most = [max(0, a - r) for a, r in zip(problem.asked, rest, strict=True)]
-        found = refilled(problem, here, need, most, branches, seconds, cost)
-        if found is None:
+        others = beside(
+            problem,
+            (
+                (j, tasks, count - picked.get(g, 0))
+                for g, (j, count, tasks) in enumerate(self.groups)
+            ),
+        )
+        found = refilled(problem, here, need, most, others, branches, seconds, cost)
+        if found is None or uneven(problem, here, found, others):
             return False
         now = problem.totals((j, 1, tasks) for (j, _), tasks in zip(here, found, strict=True))
         total = [r + m for r, m in zip(rest, now, strict=True)]

@@ -15,6 +15,8 @@ import pytest
 
 from fairopt import files
 from fairopt.cli import run
+from fairopt.connect.cluster.together import Zones
+from fairopt.connect.cluster.zone_counts import ZoneCounts
 from fairopt.connect.judging import plans as judging
 from fairopt.connect.plan import made as plan
 from fairopt.connect.plan import moves, problem
@@ -111,6 +113,80 @@ def test_any_two_placements_have_an_order(seed):
     assert {pod: node for pod, (node, _) in ends.items()} == after
     many = Counter(move.do for move in steps)
     assert many["pause"] == many["resume"] < max(1, sum(move.do == "move" for move in made))
+
+
+def evenly(steps, begin, zone, skew):
+    """A plain replay of one workload, which asserts at every arrival that its zones are even."""
+    at = dict(begin)
+    for move in steps:
+        if move.workload == "web":
+            at.pop(move.pod, None)
+            if move.target:
+                count = Counter({z: 0 for z in zone.values()})
+                count.update(zone[node] for node in at.values())
+                assert count[zone[move.target]] + 1 <= min(count.values()) + skew
+                at[move.pod] = move.target
+    return at
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_zones_are_even_at_every_step(seed):
+    draw = random.Random(seed)
+    zone = {f"n{k}": "abc"[k % draw.choice((2, 3))] for k in range(draw.randint(3, 7))}
+    skew, size = draw.choice((1, 1, 2)), {node: draw.randint(3, 6) for node in zone}
+    capacity = {node: {"cpu": Fraction(room)} for node, room in size.items()}
+    sizes = {f"o{k}": draw.randint(1, 3) for k in range(6)} | {f"w{k}": 1 for k in range(12)}
+
+    def placed(even):
+        room, found = dict(size), {}
+        count = Counter({z: 0 for z in zone.values()})
+        for pod in draw.sample(sorted(sizes), len(sizes)):
+            good = [
+                node
+                for node in zone
+                if room[node] >= sizes[pod]
+                and (pod[0] == "o" or not even or count[zone[node]] == min(count.values()))
+            ]
+            if good and draw.random() < 0.9:
+                found[pod] = draw.choice(good)
+                room[found[pod]] -= sizes[pod]
+                count[zone[found[pod]]] += pod[0] == "w"
+        return found
+
+    before, after = placed(draw.random() < 0.5), placed(True)
+    made, stay = [], []
+    for pod, cpu in sizes.items():
+        source, target = before.get(pod, ""), after.get(pod, "")
+        given = pod, "web" if pod[0] == "w" else pod, {"cpu": Fraction(cpu)}, source
+        if source != target:
+            do = "move" if source and target else "stop" if source else "start"
+            made.append(Move(do, *given, target))
+        elif source:
+            stay.append(Move("stay", *given, source))
+    names = sorted(set(zone.values()))
+    own = Zones("zone", skew, tuple((z, tuple(n for n in zone if zone[n] == z)) for z in names))
+    steps = in_order(made, stay, capacity, (), ZoneCounts({"web": own}, {n: n for n in zone}))
+    begin = {pod: (node, Fraction(sizes[pod])) for pod, node in before.items()}
+    ends = replayed(steps, begin, capacity)
+    assert {pod: node for pod, (node, _) in ends.items()} == after
+    web = {pod: node for pod, node in before.items() if pod[0] == "w"}
+    assert evenly(steps, web, zone, skew).items() <= after.items()
+
+
+def test_pods_that_change_zones_go_one_by_one():
+    """One in each zone: if one leaves, its zone is empty, and the other may not have two."""
+    cpu, capacity = {"cpu": Fraction(1)}, {node: {"cpu": Fraction(4)} for node in "ab"}
+    own = Zones("zone", 1, (("a", ("a",)), ("b", ("b",))))
+    zones = ZoneCounts({"web": own}, {"a": "a", "b": "b"})
+    found = in_order(
+        [Move("move", "p", "web", cpu, "a", "b"), Move("move", "q", "web", cpu, "b", "a")],
+        [],
+        capacity,
+        (),
+        zones,
+    )
+    assert [(m.do, m.pod) for m in found] == [("pause", "p"), ("move", "q"), ("resume", "p")]
+    assert "zones of web" in found[0].why
 
 
 @pytest.fixture(scope="module")

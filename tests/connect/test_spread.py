@@ -234,3 +234,21 @@ def test_models_keep_zones(found, made, tmp_path):
     again = plan.make(models.problem(str(tmp_path / "saved.toml")), proving=Proving())
     assert row(again, "ml/web")["whole"] == 8
     assert judged(again).certified
+
+
+def test_zones_are_even_at_every_step_of_the_moves():
+    """Of twenty pods six run, in one zone; a zone that gets three before the others is uneven."""
+    own = pods(20, spread=[constraint()])
+    for pod in own[:6]:
+        pod["spec"]["nodeName"], pod["status"]["phase"] = "n4", "Running"
+    data = json.loads(plan.dumps(plan.make(problem.problem(read(*NODES, *own)), moving=Moving())))
+    assert all(check.holds for check in judged(data).checks)
+    steps = sorted((x for x in data["moves"] if x["step"]), key=lambda x: x["step"])
+    assert len(steps) >= 4
+    # those that come to zone a before those that come to zone b
+    late = sorted(steps, key=lambda x: (bool(x["to"]), x["to"] == "n3"))
+    for k, step in enumerate(late, 1):
+        step["step"] = k
+    wrong = [check.witness for check in judged(data).checks if not check.holds]
+    assert len(wrong) == 1
+    assert "zones are uneven" in wrong[0]

@@ -205,3 +205,30 @@ def test_a_plan_of_counted_rows_is_verified(tmp_path):
     assert judging.judge(data).certified
     data["shapes"][0]["nodes"] = ["big"]  # a name for one of five
     assert not judging.judge(data).certified
+
+
+ZONES = "node,count,label:zone,cpu\nbig,2,a,8\nsmall,3,b,4\nodd,4,,4\n"
+
+
+def test_teams_are_spread_over_values_of_a_label(tmp_path):
+    """Zone b holds 6 of web's tasks of 2 cores: zone a has 7 of them at most, and odd has none."""
+    found = cluster(tmp_path, ZONES, "team,tasks,spread:zone,cpu\nweb,20,1,2\ndb,4,,2\n")
+    made = plan.make(problem.problem(found))
+    web = next(row for row in made["workloads"] if row["workload"] == "web")
+    assert web["whole"] == 13
+    assert web["spread"]["skew"] == 1
+    assert list(web["spread"]["zones"]) == ["a", "b"]
+    assert judging.judge(made).certified
+
+
+@pytest.mark.parametrize(
+    ("teams", "said"),
+    [
+        ("team,spread:zone,cpu\nweb,0,2\n", "whole number >= 1"),
+        ("team,spread:zone,cpu\nweb,x,2\n", "whole number >= 1"),
+        ("team,spread:zone,spread:rack,cpu\nweb,1,1,2\n", "a second one"),
+    ],
+)
+def test_what_is_no_spread_is_refused(teams, said, tmp_path):
+    with pytest.raises(BadInput, match=said):
+        cluster(tmp_path, ZONES, teams)

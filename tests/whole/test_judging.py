@@ -10,8 +10,9 @@ import pytest
 
 from fairopt.errors import BadInput
 from fairopt.whole.asking import searched
-from fairopt.whole.proof.answer import dumps, loads
+from fairopt.whole.proof.answer import dumps
 from fairopt.whole.proof.judging import PROVED, REFUTED, UNPROVED, judge
+from fairopt.whole.proof.reading import loads
 from tests.whole_cases import drawn, honest, judged, spoil
 
 

@@ -14,8 +14,9 @@ from fairopt.errors import UsageError
 from fairopt.filling import fill
 from fairopt.filling import optimum as most_of
 from fairopt.whole.optima import optimum, total
-from fairopt.whole.proof.answer import dumps, loads
+from fairopt.whole.proof.answer import dumps
 from fairopt.whole.proof.judging import PROVED, judge
+from fairopt.whole.proof.reading import loads
 
 
 def drawn(seed):

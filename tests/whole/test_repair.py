@@ -12,6 +12,7 @@ from fairopt.whole.proof.answer import EXACT, Asked
 from fairopt.whole.proof.judging import judge
 from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import NodeRow
+from fairopt.whole.proof.zones import Spread
 from fairopt.whole.repair import fewer
 from tests.whole_cases import zoned
 
@@ -53,13 +54,45 @@ def test_what_costs_more_is_kept_before():
     assert found.total[1] == 3
 
 
-def test_zones_are_left_as_they_are():
-    asked = next(own for own in map(zoned, range(9)) if own.spreads)
-    begin = Placement(asked.problem)
-    assert (
-        fewer(begin, asked.problem.whole, [1.0] * len(asked.users), 0, SearchLimits(), Clock())
-        is None
+def test_zones_stay_even_and_room_is_found_in_them():
+    gained = 0
+    for asked in (own for own in map(zoned, range(80)) if own.spreads):
+        problem = asked.problem
+        begin = Placement(problem)
+        ones = [1.0] * len(problem.users)
+        found = fewer(begin, problem.whole, ones, 0, SearchLimits(), Clock())
+        if found is not None:
+            gained += 1
+            assert claims.short(problem, found.total) < claims.short(problem, begin.total)
+            for own in problem.spreads:
+                assert not own.uneven(found.by_zone(own.user))
+    assert gained >= 10
+
+
+def test_a_task_for_which_another_zone_must_give_room():
+    """A node a zone; A is spread. B, which may run in both, leaves the zone in which it is.
+
+    With B beside A in the first zone, which has room for two, A has one there
+    and no more than two in the second.
+    """
+    need = [{"cpu": Fraction(1)}, {"cpu": Fraction(1)}]
+    kinds = tuple((n, "", own, None) for n, own in enumerate(need))
+    rows = tuple(NodeRow(name, 1, {"cpu": Fraction(k)}, kinds) for name, k in (("a", 2), ("b", 4)))
+    asked = Asked(
+        ("A", "B"),
+        rows,
+        (Fraction(4), Fraction(2)),
+        (4, 2),
+        (1, 1),
+        (EXACT,) * 2,
+        ({"a": 1}, {"b": 1}),
+        spreads=(Spread(0, ("a", "b"), (0, 1), 1),),
     )
+    begin = Placement(asked.problem, [(0, 1, (1, 1)), (1, 1, (2, 1))])
+    found = fewer(begin, [4, 2], [1.0, 1.0], 0, SearchLimits(), Clock())
+    assert found is not None
+    assert found.total == [4, 2]
+    assert found.by_zone(0) == [2, 2]
 
 
 def test_answers_with_it_are_judged_as_all_others():

@@ -91,6 +91,17 @@ def test_what_stays_is_the_most_that_can(block):
     assert proved >= 13
 
 
+def test_nobody_gets_more_than_it_asks_while_what_runs_is_kept():
+    """Patterns of the program hold more than somebody asks: they are cut before they are taken."""
+    for seed in range(120):
+        own, held, floor, cost, plain = drawn(seed)
+        own = replace(own, asked=tuple(floor))
+        question = staying.staying(own, held, floor, cost)
+        nodes, prices = keep(question, [[plain[j][i] for j, i in m] for m in question.members])
+        assert question.problem.totals(nodes) == list(floor), seed
+        assert not staying.judge(question, nodes, prices).wrong
+
+
 def test_of_tasks_with_costs_of_their_own_the_dearest_stay():
     """Beside a count of every choice of what each node keeps, task by task."""
     rng = random.Random(5)

@@ -15,8 +15,9 @@ from fairopt import files
 from fairopt.errors import BadInput, UsageError
 from fairopt.whole.asking import asking, searched, taken, whole
 from fairopt.whole.proof import claims
-from fairopt.whole.proof.answer import EXACT, MULTIPLE, dumps, loads
+from fairopt.whole.proof.answer import EXACT, MULTIPLE, dumps
 from fairopt.whole.proof.judging import GAP, PROVED, REFUTED, judge
+from fairopt.whole.proof.reading import loads
 from tests.whole_cases import drawn, fairest, of
 
 MODELS = [row.name for row in fo.models() if row.name.startswith("whole/")]

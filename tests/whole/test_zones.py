@@ -14,9 +14,10 @@ import pytest
 import fairopt as fo
 from fairopt.errors import BadInput
 from fairopt.whole.asking import searched
-from fairopt.whole.proof.answer import dumps, loads
+from fairopt.whole.proof.answer import dumps
 from fairopt.whole.proof.certificate import PatternPrices, Prices
 from fairopt.whole.proof.judging import PROVED, REFUTED, UNPROVED, judge
+from fairopt.whole.proof.reading import loads
 from fairopt.whole.proof.staying import judge as judge_stay
 from fairopt.whole.proof.staying import staying
 from fairopt.whole.proof.zones import Spread, lowered, raised

@@ -109,7 +109,7 @@ class Bindings:
             alone = tuple(tag for tag in own.together.alone if tag not in lost)
             own.together = replace(own.together, gang=gang or 1, alone=alone, at_least=least)
             for each in spread[id(own)]:
-                if each.tag in broken or not _spread_over(own, each, nodes):
+                if each.tag in broken or not spread_over(own, each, nodes):
                     yield from ((str(each), name) for name in pods)
 
     def _spread(self, own: Workload) -> tuple[Topology, ...]:
@@ -142,7 +142,7 @@ class Bindings:
         return None, 1
 
 
-def _spread_over(own: Workload, each: Topology, nodes: Collection[Node]) -> bool:
+def spread_over(own: Workload, each: Topology, nodes: Collection[Node]) -> bool:
     """Say in a workload over what it is spread; False where that is not modelled."""
     there = [
         node

@@ -12,6 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from fairopt.connect.cluster.card_room import CardRoom
+from fairopt.connect.cluster.together import of_row
+from fairopt.connect.cluster.zone_counts import ZoneCounts
 from fairopt.connect.plan.rows import PlanLists
 
 _STEPS = ("stop", "pause", "move", "start", "resume")
@@ -30,6 +32,13 @@ class _Replay:
                 self.room[node] = dict(rows.exact(row, "capacity", shape))
         self.capacity = {node: dict(own) for node, own in self.room.items()}
         self.cards = CardRoom(cards, self.demand.values()) if cards else None
+        spread = {
+            name: own
+            for name, row in rows.workloads.items()
+            if (own := of_row(row).spread) is not None
+        }
+        at = {node: key for key, row in rows.shapes.items() for node in row["nodes"]}
+        self.zones = ZoneCounts(spread, at)
         self.there: dict[str, dict[str, None]] = defaultdict(dict)
         self.at: dict[str, str] = {}
         self.work: dict[str, str] = {}
@@ -41,6 +50,8 @@ class _Replay:
             self.there[node][pod] = None
         else:
             self.there[node].pop(pod, None)
+        if node in self.room:
+            self.zones.put(self.work[pod], node, sign)
         for key, amount in self.demand[self.work[pod]].items() if node in self.room else ():
             self.room[node][key] = self.room[node].get(key, Fraction(0)) - sign * amount
 
@@ -69,6 +80,8 @@ class _Replay:
             if short:
                 self.wrong.append(f"{words}: {pod} does not fit on {target}: {short[0]}")
         self.put(pod, source, -1)
+        if target and not self.zones.even(self.work[pod], target):
+            self.wrong.append(f"{words}: with {pod} on {target} its zones are uneven")
         self.put(pod, target, 1)
         self.at[pod] = target
         if target and self.cards is not None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairopt.connect.cluster.nodes import DELETED
 from fairopt.connect.cluster.record import Workload
+from fairopt.connect.cluster.zone_counts import ZoneCounts
 from fairopt.connect.plan.move_order import Move, in_order
 from fairopt.connect.plan.packing import Packed
 from fairopt.connect.text.fields import Amounts
@@ -46,7 +47,12 @@ def of(
     capacity = {name: row.capacity for row in problem.shapes for name, _ in row.members}
     made = [move for move in found if move.do in ("stop", "start", "move")]
     stay = [move for move in found if move.do == "stay"]
-    steps = in_order(made, stay, capacity, problem.cluster.cards)
+    pairs = zip(problem.instance.users, problem.users, strict=True)
+    zones = ZoneCounts(
+        {name: spread for name, work in pairs if (spread := work.together.spread) is not None},
+        {name: row.name for row in problem.shapes for name, _ in row.members},
+    )
+    steps = in_order(made, stay, capacity, problem.cluster.cards, zones)
     rows = [_row(k, move) for k, move in enumerate(steps, 1)]
     rest = [move for move in found if move.do not in ("stop", "start", "move")]
     return rows + [_row(None, m) for m in sorted(rest, key=lambda m: (m.do, m.workload, m.pod))]

@@ -10,7 +10,8 @@ teams
     team, then queue, weight, tasks (those wanted in all; empty for any number), nodes (names where
     it may run), label:KEY (values that its nodes may have; several are separated by ";", and an
     empty cell asks for nothing), gang (tasks that run together or not at all), at_least (fewest
-    that run at all), per_node (most on one node), and a column a resource for what one task takes.
+    that run at all), per_node (most on one node), spread:KEY (no value of this label of nodes has
+    more than so many tasks more than another), and a column a resource for what one task takes.
 held
     team, node, tasks.
 placement
@@ -28,9 +29,10 @@ from typing import IO
 
 from fairopt import storage
 from fairopt.connect.cluster.eligible import Requirement, Rules
+from fairopt.connect.cluster.gangs import MOST_ZONES, spread_over
 from fairopt.connect.cluster.nodes import Node
 from fairopt.connect.cluster.record import Cluster, Workload
-from fairopt.connect.cluster.together import Together
+from fairopt.connect.cluster.together import Together, Topology
 from fairopt.connect.readers import slurm
 from fairopt.connect.text.fields import Amounts
 from fairopt.files import dialect
@@ -43,7 +45,7 @@ PLACED = ("team", "node")
 HELD = (*PLACED, "tasks")
 _NODES = ("node", "count", "out")
 _TEAMS = ("team", "queue", "weight", "tasks", "nodes", "gang", "at_least", "per_node")
-_LABEL = "label:"
+_LABEL, _SPREAD = "label:", "spread:"
 ONCE = "every node once"
 LARGEST = 256 * storage.MEBIBYTE
 
@@ -58,6 +60,8 @@ class Tables:
     held: list[tuple[str, str, str, int]] = field(default_factory=list)
     placed: list[tuple[str, str, str]] = field(default_factory=list)
     weights: dict[str, float] = field(default_factory=dict)
+    spread: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """teams that are spread over nodes' values of a label: the column of it, and how evenly"""
 
     def __bool__(self) -> bool:
         return bool(self.nodes or self.teams or self.held or self.weights)
@@ -101,7 +105,7 @@ class Tables:
             self.nodes.append(Node(name, amounts, labels, (), row.get("out", ""), count))
 
     def _take_teams(self, head: list[str], rows: Iterator[tuple[str, dict[str, str]]]) -> None:
-        kinds = [key for key in head if key not in _TEAMS and not key.startswith(_LABEL)]
+        kinds = [key for key in head if key not in _TEAMS and not key.startswith((_LABEL, _SPREAD))]
         for place, row in rows:
             name = row["team"]
             if not name or name in self.teams:
@@ -111,6 +115,14 @@ class Tables:
             demand = self._amounts(row, kinds, place)
             if not demand:
                 self.faults.add(place, "nothing demanded", "at least one resource > 0")
+            spread = [
+                (key, self._whole(cell, f"{place}.{key}", 1))
+                for key, cell in row.items()
+                if key.startswith(_SPREAD) and cell
+            ]
+            if len(spread) > 1:
+                self.faults.add(f"{place}.{spread[1][0]}", "a second one", "one label to spread by")
+            self.spread.update((name, own) for own in spread[:1])
             self.teams[name] = Workload(
                 row.get("queue") or name,
                 name,
@@ -213,6 +225,11 @@ class Tables:
                 for name in {name for need in term if need.field for name in need.values} - names:
                     wanted = "a node of the table of nodes"
                     self.faults.add(f"team {work.name}.nodes", shown(name), wanted)
+        for name, (column, skew) in self.spread.items():
+            over = Topology(column.removeprefix(_SPREAD), skew, name)
+            if not spread_over(self.teams[name], over, self.nodes):
+                wanted = f"a label of at most {MOST_ZONES} values on nodes"
+                self.faults.add(f"team {name}.{column}", "too many zones", wanted)
         self.faults.found.sort()
         self.faults.stop()
         members: dict[str, list[float]] = {}

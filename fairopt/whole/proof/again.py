@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fairopt.whole.proof import cases, claims
+from dataclasses import replace
+
+from fairopt.whole.proof import cases, claims, fillings
 from fairopt.whole.proof.answer import WholeTasks
 from fairopt.whole.proof.certificate import Prices
 
@@ -16,10 +18,13 @@ def proofs_again(answer: WholeTasks, known: Prices) -> Prices:
     proofs = []
     for k in range(len(found)):
         rows, last = claims.better(problem, found, k)
+        same = known.levels[k] if k < len(known.levels) else ()
         proofs.append(
             next(
                 (own for own in choices if cases.impossible([priced[p] for p in own], rows, last)),
-                (),
+                same
+                if fillings.none_better(problem, [known.prices[p] for p in same], rows, last)
+                else (),
             )
         )
-    return Prices(known.prices, tuple(proofs))
+    return replace(known, levels=tuple(proofs))

@@ -7,7 +7,7 @@ is impossible. Nothing else is needed: no solver and no rounding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,16 +85,21 @@ class Prices:
     levels : for every level of the answer, in order, the numbers of the prices that prove it, one
         or several together; none if it is not proved. They only say where to look: wrong numbers
         prove nothing.
+    least : no placement is fewer tasks short, by the fillings that the prices `looked` leave open;
+        0 where only prices say it.
     """
 
     prices: tuple[PatternPrices, ...] = ()
     levels: tuple[tuple[int, ...], ...] = ()
+    least: int = 0
+    looked: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As in a file."""
         return {
             "prices": [own.to_dict() for own in self.prices],
             "levels": [list(own) for own in self.levels],
+            **({"least": self.least, "looked": list(self.looked)} if self.least else {}),
         }
 
 
@@ -120,7 +125,7 @@ def too_little(
 def read(given: Any, problem: Problem, faults: Faults, place: str) -> Prices:
     """A certificate from plain data; faults are collected."""
     data = table(given, place, faults)
-    known_keys(data, ("prices", "levels"), place, faults)
+    known_keys(data, ("prices", "levels", "least", "looked"), place, faults)
     found = []
     users, classes = len(problem.users), len(problem.classes)
     for k, row in enumerate(listed(data.get("prices", []), f"{place}.prices", faults)):
@@ -143,21 +148,25 @@ def read(given: Any, problem: Problem, faults: Faults, place: str) -> Prices:
             )
         )
     levels = listed(data.get("levels", []), f"{place}.levels", faults)
-    return Prices(tuple(found), tuple(_indices(levels, len(found), place, faults)))
+    return Prices(
+        tuple(found),
+        tuple(
+            _indices(row, len(found), f"{place}.levels[{k}]", faults)
+            for k, row in enumerate(levels)
+        ),
+        _number(data.get("least", 0), f"{place}.least", faults),
+        _indices(data.get("looked", []), len(found), f"{place}.looked", faults),
+    )
 
 
-def _indices(
-    given: Sequence[Any], size: int, place: str, faults: Faults
-) -> Iterator[tuple[int, ...]]:
-    for k, row in enumerate(given):
-        own = listed(row, f"{place}.levels[{k}]", faults)
-        good = all(isinstance(x, int) and not isinstance(x, bool) and 0 <= x < size for x in own)
-        if good and len(own) <= TOGETHER:
-            yield tuple(own)
-        else:
-            wanted = f"at most {TOGETHER} whole numbers below {size}"
-            faults.add(f"{place}.levels[{k}]", str(list(own))[:40], wanted)
-            yield ()
+def _indices(given: Any, size: int, place: str, faults: Faults) -> tuple[int, ...]:
+    own = listed(given, place, faults)
+    good = all(isinstance(x, int) and not isinstance(x, bool) and 0 <= x < size for x in own)
+    if good and len(own) <= TOGETHER:
+        return tuple(own)
+    wanted = f"at most {TOGETHER} whole numbers below {size}"
+    faults.add(place, str(list(own))[:40], wanted)
+    return ()
 
 
 def _zones(given: Any, problem: Problem, place: str, faults: Faults) -> tuple[tuple[int, ...], ...]:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from fairopt.allocation.check import Check
-from fairopt.whole.proof import cases, claims
+from fairopt.whole.proof import claims, fillings
 from fairopt.whole.proof.answer import WholeTasks
 from fairopt.whole.proof.certificate import PatternPrices, too_little
 from fairopt.whole.proof.claims import ProvedLevel
@@ -149,7 +149,7 @@ def judge(answer: WholeTasks, limit: int = LIMIT) -> Verdict:
     )
     short = claims.short(problem, answer.totals)
     some = [answer.certificate.prices[k] for k in good]
-    least = max((_least(problem, own) for own in some), default=0)
+    least = _least(answer, good)
     first = next((k for k, (_, holds) in enumerate(proved) if not holds), None)
     highest = None if first is None else _highest(problem, found, first, some)
     if not all(check.holds for check in checks[:-2]):
@@ -161,8 +161,19 @@ def judge(answer: WholeTasks, limit: int = LIMIT) -> Verdict:
     return Verdict(state, short, least, proved, highest, tuple(checks), problem.parts)
 
 
-def _least(problem: Problem, prices: PatternPrices) -> int:
-    return claims.least_short(problem, prices.price, prices.budget(problem))
+def _least(answer: WholeTasks, good: list[int]) -> int:
+    """No placement is fewer tasks short, by prices that were found right."""
+    problem, proof = answer.problem, answer.certificate
+    some = [proof.prices[k] for k in good]
+    found = max(
+        (claims.least_short(problem, own.price, own.budget(problem)) for own in some), default=0
+    )
+    most = claims.short(problem, answer.totals)  # what is said of more is not so
+    if found < proof.least <= most and proof.looked and set(proof.looked) <= set(good):
+        looked = [proof.prices[k] for k in proof.looked]
+        if fillings.impossible(problem, looked, fillings.short_of(problem, proof.least - 1)):
+            return proof.least
+    return found
 
 
 def _proved(
@@ -172,11 +183,7 @@ def _proved(
     if not which or not set(which) <= set(good):
         return False
     own = [answer.certificate.prices[p] for p in which]
-    rows, last = claims.better(answer.problem, found, k)
-    priced = [(p.price, p.budget(answer.problem)) for p in own]
-    if len(priced) == 1:
-        return claims.impossible(*priced[0], rows, last)
-    return cases.impossible(priced, rows, last)
+    return fillings.none_better(answer.problem, own, *claims.better(answer.problem, found, k))
 
 
 def _highest(

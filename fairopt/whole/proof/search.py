@@ -168,7 +168,7 @@ class _Ranked:
 
         def order(item: tuple[Item, int]) -> tuple[float, int, int]:
             load = _dot(main, item[0][1])
-            return (-_ratio(item[0][0], load), -item[0][0], item[1])
+            return (-ratio(item[0][0], load), -item[0][0], item[1])
 
         own = sorted(own, key=order)
         self.worth = [item[0][0] for item in own]
@@ -255,7 +255,7 @@ def _dot(a: Sequence[int], b: Sequence[int]) -> int:
     return sum(map(mul, a, b))
 
 
-def _ratio(worth: int, load: int) -> float:
+def ratio(worth: int, load: int) -> float:
     """Worth for a load, only to order items by: what is beyond floats comes first."""
     try:
         return worth / load if load else float("inf")

@@ -1,0 +1,93 @@
+"""The fewest tasks short of whole parts: patterns, whole numbers of them, nodes filled again."""
+
+from __future__ import annotations
+
+from fairopt.whole import integer, repair
+from fairopt.whole.fluid import spread
+from fairopt.whole.found import Found
+from fairopt.whole.master import Master, MasterGoal, rents, start
+from fairopt.whole.proof import claims
+from fairopt.whole.proof.placement import Placement
+from fairopt.whole.rounding import filled
+from fairopt.whole.volumes import volumes
+
+
+def fewest(state: Found, begin: Placement | None) -> None:
+    """Everybody's whole part, as nearly as can be: patterns, and a placement from them."""
+    problem = state.problem
+    if begin is not None:
+        start(state.pool, begin.nodes())
+        state.best = begin.copy()
+    filled(state.best)
+    state.polish(state.best)
+    start(state.pool, state.best.nodes())
+    if claims.short(problem, state.best.total):
+        state.take(spread(problem))
+    for own in volumes(problem):
+        state.bound_by(own)
+    if state.gap() <= 0:
+        return
+    users = len(problem.users)
+    master = Master(state.pool, MasterGoal(problem.whole, [1.0] * users)).solve(
+        state.clock, state.told
+    )
+    state.rounded(master)
+    if not state.clock.over:
+        rent = Master(state.pool, MasterGoal(problem.whole, [1.0] * users, rent=rents(problem)))
+        state.rounded(rent.solve(state.clock, state.told))
+    _repaired(state)
+    if state.gap() > 0:
+        _whole_numbers(state)
+        _repaired(state)
+    if state.gap() > 0 and state.many and not state.fewest and problem.parts:
+        state.take(repair.raised(state.best, state.limits, state.clock))
+    if state.gap() <= 0:
+        return
+    p = state.keep(master)
+    gap = state.gap()
+    if gap > 0 and p is not None:
+        own = state.prices[p]
+        if state.add_near(own, gap * max(own.price)):
+            _whole_numbers(state)
+            _repaired(state)
+    state.look_short()
+
+
+def _whole_numbers(state: Found) -> None:
+    """The fewest tasks short over the patterns found."""
+    problem = state.problem
+    if state.tired:
+        return
+    state.say("whole numbers of patterns")
+    state.programs += 1
+    least = problem.at_least
+    most = [w // k for w, k in zip(problem.whole, problem.gang, strict=True)]
+    # with fewer than it runs with at all, a user is short of its whole part
+    drop = [w if s > k else 0 for w, s, k in zip(problem.whole, least, problem.gang, strict=True)]
+    for n, w in enumerate(drop):
+        if w:
+            most[n] = (w - least[n]) // problem.gang[n]
+    found = integer.fewest_short(
+        state.pool,
+        problem.whole,
+        problem.gang,
+        most,
+        state.limits,
+        state.clock,
+        state.best,
+        None,
+        drop,
+    )
+    state.take(found)
+
+
+def _repaired(state: Found) -> None:
+    """Fewer tasks short, by a few nodes at a time that are filled again."""
+    gap = state.gap()
+    if gap > 0 and state.many and not state.clock.over:
+        state.say("nodes filled again")
+        whole, least = state.problem.whole, claims.short(state.problem, state.best.total) - gap
+        top = min((w for w in whole if w), default=1)
+        # a task is dear where it is a large part of a whole part, unless only tasks count
+        cost = [1.0 if state.fewest or not w else max(0.001, top / w) for w in whole]
+        state.take(repair.fewer(state.best, whole, cost, least, state.limits, state.clock))
