@@ -8,7 +8,7 @@ from fairopt.allocation.check import REFUTED
 from fairopt.auditing import Audit, Team
 from fairopt.auditing.between import Differences, UserChange
 from fairopt.report.tables import aligned
-from fairopt.report.words import clipped, count, listed, number
+from fairopt.report.words import count, folded, listed, number
 
 ROWS = 20
 """most teams or users of a table; all are in the JSON"""
@@ -39,18 +39,18 @@ def audit_text(found: Audit, title: str = "") -> str:
 def sentence(team: Team) -> str:
     """Why a team holds less than it could, and who has it."""
     assert team.could_hold is not None
-    more = f"{clipped(team.user)} holds {number(team.held)}; {number(team.could_hold)} is possible"
+    more = f"{team.user} holds {number(team.held)}; {number(team.could_hold)} is possible"
     more += " without touching anybody at or below it" + ("" if team.proved else " (not proved)")
     if not team.holders:
-        return f"{more}: what it lacks stands idle."
+        return folded(f"{more}: what it lacks stands idle.")
     first = team.holders[0]
     who = [
-        f"{clipped(h.user)} holds {number(h.amount)} of {number(h.there)} {h.resource} "
-        f"on {clipped(h.server)} ({100 * h.part:.0f} %)"
+        f"{h.user} holds {number(h.amount)} of {number(h.there)} {h.resource} "
+        f"on {h.server} ({100 * h.part:.0f} %)"
         for h in (first, *team.holders[1:3])
     ]
     rest = f", and {len(team.holders) - 3} more" if len(team.holders) > 3 else ""
-    return f"{more}: {'; '.join(who)}{rest}."
+    return folded(f"{more}: {'; '.join(who)}{rest}.")
 
 
 def differences_text(found: Differences) -> str:
@@ -73,13 +73,15 @@ def differences_text(found: Differences) -> str:
     ]
     if odd:
         parts.append(
-            f"fewer tasks at a higher level: {listed(odd, SENTENCES)} (levels are parts of the "
-            "cluster by weight, and cluster or weights are others now)"
+            folded(
+                f"fewer tasks at a higher level: {listed(odd, SENTENCES, True)} (levels are parts "
+                "of the cluster by weight, and cluster or weights are others now)"
+            )
         )
     for words, places in (("now full", found.filled), ("no longer full", found.freed)):
         if places:
             named = [f"{resource} on {server}" for server, resource in places]
-            parts.append(f"{words}: {listed(named, SENTENCES)}")
+            parts.append(folded(f"{words}: {listed(named, SENTENCES, True)}"))
     if found.whole is not None:
         promised = (
             ""
@@ -94,7 +96,7 @@ def _row(team: Team) -> list[str]:
     could = "-" if team.could_hold is None else number(team.could_hold)
     mark = "" if team.proved or team.could_hold is None else " ?"
     return [
-        clipped(team.user),
+        team.user,
         number(team.held),
         number(team.due),
         f"{_apart(team):+.6g}",
@@ -119,7 +121,7 @@ def _amounts(found: Audit) -> str:
     if not 1 < len(resources) <= 4:
         return ""
     rows = [
-        [clipped(team.user), *(f"{number(h)} -> {number(d)}" for h, d in team.amounts.values())]
+        [team.user, *(f"{number(h)} -> {number(d)}" for h, d in team.amounts.values())]
         for team in found.teams[:ROWS]
     ]
     return aligned(["user", *resources], rows, max(0, len(found.teams) - ROWS))
@@ -163,4 +165,4 @@ def _change(change: UserChange) -> list[str]:
         part = "from nothing"
     else:
         part = f"{100 * change.relative:+.3g} %"
-    return [clipped(change.user), *told[:2], part, *told[2:]]
+    return [change.user, *told[:2], part, *told[2:]]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from textwrap import fill
 from typing import Any
 
 from fairopt.connect.plan.status import BLOCKED, FRAGMENTED, SATISFIED, STUCK
 from fairopt.files.quantities import short
-from fairopt.report.tables import GAP, ROWS, WIDTH, _clip, table_text
+from fairopt.report.tables import GAP, ROWS, table_text
+from fairopt.report.words import WIDTH, folded, number
 from fairopt.report.words import count as counted
-from fairopt.report.words import number
 
 _FIRST = (STUCK, FRAGMENTED, BLOCKED, SATISFIED)
 """order in which workloads are told: those with the most to complain of first"""
@@ -44,7 +43,7 @@ def head(plan: Mapping[str, Any]) -> str:
     nodes = sum(row["count"] for row in plan["shapes"])
     out = f", {len(plan['out'])} out of service" if plan["out"] else ""
     notion = plan["answer"]["notion"]
-    return _clip(
+    return folded(
         f"{notion['name']}: {counted(len(plan['queues']), 'queue')}, "
         f"{counted(len(plan['workloads']), 'workload')}, {counted(nodes, 'node')} in service of "
         f"{counted(len(plan['shapes']), 'shape')}{out}"
@@ -107,6 +106,14 @@ def _workloads(plan: Mapping[str, Any], most: int) -> str:
         lines.append(f"... {len(told) - most} more")
     if fine:
         lines.append(f"{counted(fine, 'workload')} satisfied")
+    touched = [
+        folded(f"{name}: not modelled, {row['what']} ({counted(pods, 'pod')})")
+        for row in plan["not_modelled"]
+        for name, pods in row.get("workloads", {}).items()
+    ]
+    lines += sorted(touched)[:most]
+    if len(touched) > most:
+        lines.append(f"... {len(touched) - most} more bound by what is not modelled")
     return "\n".join(lines)
 
 
@@ -154,40 +161,37 @@ def aside(plan: Mapping[str, Any]) -> Iterator[str]:
         held = f" (holds {counted(row['held'], 'pod')}{named})" if row["held"] else ""
         out.setdefault(row["why"], []).append(row["node"] + held)
     for why, names in out.items():
-        yield _clip(f"out of service, {why}: {_few(names)}")
+        yield folded(f"out of service, {why}: {_few(names)}")
     fixed: dict[str, int] = {}
     for row in plan["undivided"]:
         fixed[row["why"]] = fixed.get(row["why"], 0) + 1
     if fixed:
         words = ", ".join(f"{counted(k, 'pod')} ({why})" for why, k in sorted(fixed.items()))
-        yield _clip(f"taken off the nodes first: {words}")
+        yield folded(f"taken off the nodes first: {words}")
     for row in plan["quotas"]:
         if row["above"]:
             most, there = [short(row["resource"], _float(row[key])) for key in ("most", "there")]
             has = f"but the nodes in service have {there}"
-            yield _clip(f"quota {row['queue']}/{row['quota']}: {most} {row['resource']}, {has}")
+            yield folded(f"quota {row['queue']}/{row['quota']}: {most} {row['resource']}, {has}")
     if plan["quotas"]:
         yield f"{counted(len(plan['quotas']), 'quota')} read; the plan does not keep to them"
     if not plan["nested"]:
         yield "many workloads: the weight of a queue is divided among its workloads, not its part"
     if plan["overfull"]:
-        yield _clip(f"nodes whose own pods ask for more than they have: {_few(plan['overfull'])}")
+        yield folded(f"nodes whose own pods ask for more than they have: {_few(plan['overfull'])}")
     for words in plan.get("kueue", {}).get("notes", ()):
-        yield _clip(words)
+        yield folded(words)
     borrowing = [row for row in plan.get("kueue", {}).get("shares", ()) if row["borrowing"]]
     if borrowing:
         told = [
             f"{row['name']} {'infinite' if row['shown'] is None else row['shown']}"
             for row in borrowing
         ]
-        yield _clip(f"Kueue's own share, 0 for the others: {_few(told)}")
+        yield folded(f"Kueue's own share, 0 for the others: {_few(told)}")
     for row in plan["not_modelled"]:
-        whom = row.get("workloads", {})
-        of = _few([f"{name} ({counted(k, 'pod')})" for name, k in whom.items()])
-        yield _clip(
-            f"not modelled, {row['what']}: "
-            + (of or f"{counted(row['pods'], 'pod')}, {_few(row['names'])}")
-        )
+        if not row.get("workloads"):
+            pods = counted(row["pods"], "pod")
+            yield folded(f"not modelled, {row['what']}: {pods}, {_few(row['names'])}")
 
 
 def _other_mixes(plan: Mapping[str, Any]) -> Iterator[str]:
@@ -208,7 +212,7 @@ def _other_mixes(plan: Mapping[str, Any]) -> Iterator[str]:
         mix = f"a mix of the largest share: {_few(other)}" if other else ""
         words = "; ".join(part for part in (away, mix) if part)
         told = f"{row['queue']} could hold fewer tasks than it holds: {words}"
-        yield fill(told, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        yield folded(told)
 
 
 def _few(names: Sequence[str], most: int = 3) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from itertools import groupby, takewhile
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 from fairopt.allocation import Allocation, Blocked
@@ -12,10 +13,8 @@ from fairopt.allocation.frames import clean_prices
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.instance import Floats
 from fairopt.report import groups, own_rules
-from fairopt.report.words import STOPS, clipped, count, listed, number, stopped
+from fairopt.report.words import NAME, STOPS, WIDTH, clipped, count, listed, number, stopped
 
-WIDTH = 100
-"""characters per line on any terminal, so that an answer always prints the same text"""
 ROWS = 12
 """most rows of a table; a longer one shows ROWS - 2 rows and the number of the others"""
 FEWER = 8
@@ -259,8 +258,17 @@ def _width(head: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
 
 
 def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], more: int = 0) -> str:
-    """A table of text: the first column to the left, numbers to the right; `more` rows left out."""
-    return table_text(columns, rows, more, (0,))
+    """A table of text: the first column to the left, numbers to the right; `more` rows left out.
+
+    Names that do not fit beside the numbers go on below, whole.
+    """
+    room = WIDTH - _width(columns[1:], [row[1:] for row in rows]) - GAP
+    lines: list[Sequence[str]] = []
+    for name, *rest in rows:
+        parts = wrap(name, max(room, NAME), break_on_hyphens=False) or [""]
+        lines.append([parts[0], *rest])
+        lines += [[part, *([""] * len(rest))] for part in parts[1:]]
+    return table_text(columns, lines, more, (0,))
 
 
 def table_text(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 
 from fairopt.allocation import Blocked
 
+WIDTH = 100
+"""characters per line on any terminal, so that an answer always prints the same text"""
 STOPS = 3
 """most servers named where a user is stopped"""
 NAME = 24
@@ -27,10 +30,15 @@ def count(size: int, word: str) -> str:
     return f"{size:,} {word}{'' if size == 1 else 's'}"
 
 
-def listed(names: Sequence[str], most: int) -> str:
-    """The first names, and how many there are more."""
+def listed(names: Sequence[str], most: int, whole: bool = False) -> str:
+    """The first names, and how many there are more; `whole`: names that are not cut."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(clipped, names[:most])) + more
+    return ", ".join(names[:most] if whole else map(clipped, names[:most])) + more
+
+
+def folded(text: str) -> str:
+    """A sentence on lines of WIDTH characters, of which nothing is cut."""
+    return fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
 
 
 def stopped(stops: Sequence[Blocked], room: int) -> str:

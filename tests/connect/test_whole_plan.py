@@ -85,7 +85,7 @@ def test_what_a_plan_claims_of_its_whole_tasks_is_checked(data):
         other["proof"][key] = value
         found = judged(other)
         assert not found.certified, key
-        assert next(c for c in found.checks if not c.holds).name.startswith("whole tasks")
+        assert any(c.name.startswith("whole tasks") for c in found.checks if not c.holds)
 
 
 def test_prices_that_prove_less_are_no_proof(data):

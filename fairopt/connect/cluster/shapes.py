@@ -20,6 +20,8 @@ from fairopt.connect.text.fields import Amounts
 from fairopt.files.quantities import short
 
 TYPE = "node.kubernetes.io/instance-type"
+ALIKE = 1.5
+"""machines of one type have at most so many times as much of a resource as the smallest of them"""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Shape:
 
     Parameters
     ----------
-    name : what it is called: the type of its nodes, or what they offer.
+    name : what it is called: the type of its nodes, if these are alike, or what they offer.
     count : machines.
     capacity : what one machine offers to those that share.
     members : (name, count) of the entries, in order; tables may leave names out.
@@ -99,7 +101,7 @@ def shapes(
         shown = tuple((key, node.labels[key]) for key in sorted(visible) if key in node.labels)
         amounts = tuple(sorted(rest[node.name].items()))
         groups[amounts, tuple(not words for words in known[looks]), card, shown].append(node)
-    found = []
+    found, types = [], _types([node for members in groups.values() for node in members])
     for (amounts, _, card, shown), members in groups.items():
         # nodes may be refused for different reasons; the reasons of the first are told
         first = min(members, key=lambda node: node.name)
@@ -110,7 +112,7 @@ def shapes(
         )
         found.append(
             Shape(
-                _named(members, dict(amounts)),
+                _named(members, dict(amounts), types),
                 sum(node.count for node in members),
                 dict(amounts),
                 _members(members),
@@ -141,10 +143,28 @@ def _order(shape: Shape) -> tuple[Any, ...]:
     )
 
 
-def _named(members: Sequence[Node], capacity: Amounts) -> str:
+def _types(nodes: Iterable[Node]) -> set[str]:
+    """Types that say what a machine is: all of one have the same resources, and about as much."""
+    least: dict[str, Amounts] = {}
+    most: dict[str, Amounts] = {}
+    other = {""}
+    for node in nodes:
+        own = node.labels.get(TYPE, "")
+        low, high = (found.setdefault(own, dict(node.allocatable)) for found in (least, most))
+        if low.keys() != node.allocatable.keys():
+            other.add(own)
+            continue
+        for key, amount in node.allocatable.items():
+            low[key], high[key] = min(low[key], amount), max(high[key], amount)
+            if high[key] > ALIKE * low[key]:
+                other.add(own)
+    return least.keys() - other
+
+
+def _named(members: Sequence[Node], capacity: Amounts, known: Collection[str]) -> str:
     """The type of all members if they have one and the same, else what one offers."""
     types = {node.labels.get(TYPE, "") for node in members}
-    if len(types) == 1 and (only := types.pop()):
+    if len(types) == 1 and (only := types.pop()) in known:
         return only
     words = [
         short(key, float(amount)) + ("" if key == "memory" else key.rpartition("/")[2])

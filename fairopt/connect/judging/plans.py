@@ -29,6 +29,7 @@ from fairopt.connect.judging.whole_tasks import JudgedWhole, judge_whole, off_ca
 from fairopt.connect.plan.rows import PlanLists
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults, listed, table
+from fairopt.whole.proof.judging import PROVED
 from fairopt.whole.proof.staying import Stays
 
 
@@ -132,6 +133,8 @@ def judge(data: Mapping[str, Any], source: str = "plan") -> JudgedPlan:
 
 def _checks(data: Mapping[str, Any], rows: PlanLists, answer: Allocation) -> list[Check]:
     """All but the certificate of the fluid answer."""
+    proof = data.get("proof")
+    proved = isinstance(proof, Mapping) and proof.get("state") == PROVED
     checks = [
         _exact_is_given(rows, answer),
         _check("scores are those of the criterion", recomputed.other_scores(rows, answer)),
@@ -144,7 +147,9 @@ def _checks(data: Mapping[str, Any], rows: PlanLists, answer: Allocation) -> lis
         _check(
             "tasks on nodes out of service", recomputed.held_out(data, rows, answer.instance.users)
         ),
-        _check("workloads as in the fluid answer", wrong(recomputed.workloads(rows, answer))),
+        _check(
+            "workloads as in the fluid answer", wrong(recomputed.workloads(rows, answer, proved))
+        ),
         _check("queues as their workloads", wrong(recomputed.queues(rows, answer))),
     ]
     rows.faults.stop()  # the lists of machines are sound from here on

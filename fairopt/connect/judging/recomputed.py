@@ -109,8 +109,9 @@ def other_quotas(data: Mapping[str, Any], rows: PlanLists) -> list[str]:
     return faulty
 
 
-def workloads(rows: PlanLists, answer: Allocation) -> Told:
-    """The numbers of the workloads, and the sentence of each that is in the fluid answer."""
+def workloads(rows: PlanLists, answer: Allocation, proved: bool = False) -> Told:
+    """The numbers of the workloads, and the sentence of each that is in the fluid answer; `proved`:
+    whether the plan's proof of whole tasks holds."""
     inst = answer.instance
     at = {name: n for n, name in enumerate(inst.users)}
     plain = _plain(inst)
@@ -128,7 +129,7 @@ def workloads(rows: PlanLists, answer: Allocation) -> Told:
             yield f"{name}.weight", row["weight"], 0.0
             continue
         back, gang = held_back.get(name, ()), row.get("gang", 1)
-        found = status.status(asked, due, whole, stops.get(name, ()), back, gang)
+        found = status.status(asked, due, whole, stops.get(name, ()), back, gang, proved)
         yield f"{name}.status", row["status"], found.word
         yield f"{name}.says", row["says"], found.says
         yield f"{name}.weight", row["weight"], float(inst.weight[n])

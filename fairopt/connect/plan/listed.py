@@ -34,8 +34,11 @@ def _amounts(row: Any, problem: ClusterProblem) -> dict[str, float]:
 # -- rows of the plan -----------------------------------------------------------------------------
 
 
-def workloads(problem: ClusterProblem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
-    """A row for each workload: what it asks, holds and is due, and why no more."""
+def workloads(
+    problem: ClusterProblem, answer: allocation.Allocation, packed: Packed, proved: bool = False
+) -> list[Any]:
+    """A row for each workload: what it asks, holds and is due, and why no more; `proved`: as of
+    `status.status`."""
     stops = scarcity.blocks(answer, problem.plain)
     held_back = scarcity.held_back(answer, problem.plain)
     rows = []
@@ -43,7 +46,7 @@ def workloads(problem: ClusterProblem, answer: allocation.Allocation, packed: Pa
     for n, (name, work) in enumerate(zip(problem.instance.users, problem.users, strict=True)):
         due, whole = float(answer.totals[n]), int(packed.totals[n])
         gang, back = work.together.gang, held_back.get(name, ())
-        found = status.status(work.asked, due, whole, stops.get(name, ()), back, gang)
+        found = status.status(work.asked, due, whole, stops.get(name, ()), back, gang, proved)
         rows.append(
             {
                 "workload": name,

@@ -21,6 +21,7 @@ from fairopt.connect.plan.packing import pack
 from fairopt.connect.plan.problem import ClusterProblem, measured
 from fairopt.connect.plan.staying import Moving
 from fairopt.connect.plan.whole_tasks import Proving
+from fairopt.whole.proof.judging import PROVED
 
 if TYPE_CHECKING:
     from fairopt.notions import Notion
@@ -74,11 +75,12 @@ def make(
             whole["moves"] = moves.of(problem, packed, moving.pods)
     if found is not None:
         whole["proof"] = whole_plan.proof(whole_plan.replaced(found, packed))
+    proved = whole.get("proof", {}).get("state") == PROVED
     return {
         "schema": SCHEMA,
         "resources": list(problem.instance.resources),
         "queues": listed.queues(problem, answer, packed),
-        "workloads": listed.workloads(problem, answer, packed),
+        "workloads": listed.workloads(problem, answer, packed, proved),
         "shapes": listed.shapes(problem, answer, packed),
         "out": listed.out(problem),
         "undivided": [

@@ -33,6 +33,7 @@ def status(
     blocks: Iterable[Block],
     quotas: Sequence[str] = (),
     gang: int = 1,
+    proved: bool = False,
 ) -> Status:
     """The status of a user with a place to run.
 
@@ -42,24 +43,28 @@ def status(
     due, whole : tasks of the fluid answer, and those placed whole.
     blocks : what stops it. quotas : the quotas that do, in words.
     gang : tasks that run together or not at all.
+    proved : whether no placement of whole tasks is nearer to what everybody is due.
     """
     if asked is not None and whole >= int(asked):
         return Status(SATISFIED, f"satisfied: all {whole} tasks have a place")
     of = "" if asked is None else f" of {asked:g} asked"
     of += "" if gang == 1 else f" in gangs of {gang}"
-    if whole < whole_part(due) // gang * gang:
+    fewer = whole < whole_part(due) // gang * gang
+    if fewer and proved:
         said = f"due {due:.6g}{of}, {whole} placed whole on single nodes"
         return Status(FRAGMENTED, f"enough in total but fragmented: {said}")
+    open_ = "; whether more fit whole is not proved (--whole)" if fewer else ""
     # prices that are equal but for rounding do not decide the order
     stops = sorted(blocks, key=lambda b: (-round(b.price or 0.0, 6), b.shape, b.resource))
     if not stops and not quotas:
-        return Status(BLOCKED, f"due {due:.6g}{of}; {whole} whole tasks")
+        word = FRAGMENTED if fewer else BLOCKED
+        return Status(word, f"due {due:.6g}{of}; {whole} whole tasks{open_}")
     by: dict[str, list[str]] = {}
     for block in stops:
         by.setdefault(block.resource, []).append(block.shape)
     full = [f"{resource} on {_few(shapes)}" for resource, shapes in by.items()]
     words = " and ".join([*quotas, *full])
-    return Status(BLOCKED, f"blocked by {words}: due {due:.6g}{of}, {whole} whole")
+    return Status(BLOCKED, f"blocked by {words}: due {due:.6g}{of}, {whole} whole{open_}")
 
 
 def stuck(why: str) -> Status:
