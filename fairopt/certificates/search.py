@@ -80,6 +80,8 @@ def search(
                 seen = sums(question, place, known)
                 if step == 0:  # floats are never enough: judged only if nothing better is found
                     start = place, seen
+                    if clock.late():
+                        break
                     point, known = stepped(question, point, seen if whole else None)
                     continue
                 fitting, place = _within(question, place, seen)
@@ -103,6 +105,8 @@ def search(
                 fitting, place = _within(question, *start)
                 proved, eps = bound(question, place, fitting, part)
                 best = _better(best, proved, place, eps, _worst(proved) < least)
+            if clock.late():
+                break
     return best
 
 
