@@ -13,12 +13,14 @@ little: what is frozen in it is larger than the rest, which first has to catch u
 move together along the straight line. So the path of l from t = 0 is a chain of pieces, each a
 `Piece` (t goes on) or a `Jump` (t stands still).
 
-Everything runs on arrays of floats, and on object arrays of fractions, where nothing is rounded.
+Everything runs on arrays of floats, and on object arrays of fractions, where nothing is rounded, or
+of decimals of as many digits as their context says.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -28,8 +30,10 @@ from fairopt.instance import Bools, Ints
 
 SAME = 1e-12
 """relative difference that is rounding: a user whose target is within it of what it holds moves"""
+SAME_DECIMALS = Decimal("1e-26")
+"""the same of decimals, which stand for numbers of two floats"""
 Array = Any
-"""an array of floats, or of fractions (dtype object)"""
+"""an array of floats, or of fractions or decimals (dtype object)"""
 
 
 @dataclass(frozen=True)
@@ -61,9 +65,11 @@ class TargetTree:
         return cls(parent, weight, leaf, use, layers)
 
     @property
-    def tolerance(self) -> float:
+    def tolerance(self) -> Any:
         """0 for fractions."""
-        return 0 if self.use.dtype == object else SAME
+        if self.use.dtype != object:
+            return SAME
+        return SAME_DECIMALS if isinstance(self.weight[0], Decimal) else 0
 
     def summed(self, per_leaf: Array) -> Array:
         """(K, R) of every node the sum over the users below it of (N, R)."""
@@ -250,7 +256,9 @@ def _piece(here: PathPoint, root: int) -> Piece | Jump:
     faster[leaf] = False
     node, r = np.nonzero(faster)
     until += ((size[node] - here.amount[node, r]) / ((rate[node, r] - 1) * speed[node])).tolist()
-    return Piece(here, slope, here.v[root] + min(until), v_rate, rate[root], root)
+    end = min(until)
+    until_ = here.v[root] + end if end < np.inf else end
+    return Piece(here, slope, until_, v_rate, rate[root], root)
 
 
 def _climb(
@@ -302,5 +310,5 @@ def _end(here: PathPoint, group: int) -> PathPoint:
         if (piece.grown[full] > 0).any():
             return here
         rising = ~full & (piece.grown > 0)
-        reached = min(((size - amount)[rising] / piece.grown[rising]).tolist(), default=np.inf)
-        here = piece.at(min(piece.until, here.v[group] + reached))
+        reached = ((size - amount)[rising] / piece.grown[rising]).tolist()
+        here = piece.at(min([piece.until, *(here.v[group] + each for each in reached)]))

@@ -251,15 +251,18 @@ def named(problem, inst, multipliers):
 
 
 def of_instance(inst, criterion="tasks", measure="sum", above=False, guarantees=True):
-    """The problem of an instance without modes, demand the same on every server."""
+    """The problem of an instance without modes; demand by server only in tasks, and without
+    guarantees of bundles."""
     tree = inst.tree
     pool = [[exact(c) for c in row] for row in inst.pool]
     total = [sum(column) for column in zip(*pool, strict=True)]
-    demand = [[exact(d) for d in row] for row in inst.demand]
+    need = inst.demand_by_server
+    demand = [[exact(d) for d in row] for row in need[:, 0]]
     part = [[d / c if c else ZERO for d, c in zip(row, total, strict=True)] for row in demand]
     score = [F(1)] * len(demand) if criterion == "tasks" else [max(row) for row in part]
     columns = [
-        (n, i, demand[n], score[n]) for n, i in zip(*(k.tolist() for k in inst.pairs), strict=True)
+        (n, i, [exact(d) for d in need[n, i]], score[n])
+        for n, i in zip(*(k.tolist() for k in inst.pairs), strict=True)
     ]
     weight = [exact(w) for w in tree.weight]
     parent, leaf = tree.parent.tolist(), tree.leaf.tolist()

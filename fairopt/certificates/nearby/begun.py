@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,14 +31,20 @@ def of_rounds(system: System, alloc: Allocation, asked: Entitled) -> list[Lot]:
     """The lots that an answer's rounds tell."""
     some = system.some
     position = {name: n for n, name in enumerate(alloc.instance.users)}
-    found = []
+    found, passed = list[Lot](), None
     for k, told in enumerate(alloc.rounds or ()):
+        if not told["users"] and told["jump"]:
+            passed = float(told["t"])
         users = np.array([position[name] for name in told["users"]], dtype=np.int64)
         users = users[some[users]]
         if len(users):
             own = alloc.with_(**{name: told["prices"].get(name) for name in PRICES})
             price = listed_prices(own, system.low) * system.row_unit
-            found.append(_lot(system, users, int(asked.rank[users[0]]), k, price))
+            lot = _lot(system, users, int(asked.rank[users[0]]), k, price)
+            part = float(told["jump"])
+            jump = np.array([part, 0.0]) if part else None
+            level, after = np.array([float(told["t"]), 0.0]), passed == float(told["t"])
+            found.append(replace(lot, level=level, part=jump, jumped=after))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import localcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +11,12 @@ from fairopt import clock
 from fairopt.allocation import Allocation
 from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby.begun import of_levels, of_rounds
-from fairopt.certificates.nearby.point import Targets, search
+from fairopt.certificates.nearby.point import search
 from fairopt.certificates.nearby.points import Point
 from fairopt.certificates.nearby.proof import Left, left_open
 from fairopt.certificates.nearby.reach import reach
 from fairopt.certificates.nearby.system import System
+from fairopt.certificates.nearby.targets import DIGITS, Flat, Nested, Targets
 from fairopt.certificates.ruled.answer import Ruled
 from fairopt.formulas.entitled import Entitled
 from fairopt.instance import Floats, Ints
@@ -23,6 +25,11 @@ LARGEST = 300_000
 """most eligible pairs with which a point nearby is looked for"""
 WORK = 30_000_000
 """most pairs times rounds"""
+SHARP = 1e-18
+"""part of a share by which somebody could rise, or is off its level, where a point counts at all: of
+a point that is known no better nothing is proved of later rounds"""
+ROUNDED = 2.0**-49
+"""what the logarithm of two shares loses in floats, at most"""
 ENOUGH = 1e-9
 """part by which the optimum may be off that needs no other point"""
 
@@ -44,7 +51,7 @@ class Nearby(NamedTuple):
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = np.abs(np.log(share / self.share))
             apart = np.where((share <= self.nothing) & (self.share <= self.nothing), 0.0, apart)
-            apart = apart - np.log1p(-np.minimum(self.far, 1.0))
+            apart = apart - np.log1p(-np.minimum(self.far, 1.0)) + ROUNDED
         return np.where(np.isnan(apart), np.inf, apart)
 
     def ends(self) -> tuple[Floats, Floats]:
@@ -56,13 +63,10 @@ class Nearby(NamedTuple):
 
 
 def looked_for(alloc: Allocation, rounds: int) -> bool:
-    """Whether a point nearby is looked for at all: without groups, whose targets are floats, or
-    rules of one's own, which may be equalities; up to LARGEST pairs, and WORK of them times rounds.
-    """
-    inst = alloc.instance
-    pairs = int(np.count_nonzero(inst.ways.eligible))
-    plain = inst.tree.flat and not inst.own_rows
-    return plain and pairs <= LARGEST and pairs * rounds <= WORK
+    """Whether a point nearby is looked for at all: up to LARGEST pairs, and WORK of them times
+    rounds."""
+    pairs = int(np.count_nonzero(alloc.instance.ways.eligible))
+    return pairs <= LARGEST and pairs * rounds <= WORK
 
 
 def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Nearby | None:
@@ -76,7 +80,8 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
     rounds = len(alloc.rounds or ()) if order is None else int(order.stage.max()) + 1
     if clock.late() or not (looked_for(alloc, rounds) and np.isfinite(share).all()):
         return None
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), localcontext() as context:
+        context.prec = DIGITS
         system = System.of(alloc, share)
         nothing = np.zeros(len(share))
         if (share <= 0).any():
@@ -84,17 +89,19 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
         lots = of_rounds(system, alloc, asked) if order is None else of_levels(system, alloc, order)
         unit = system.share_unit
         # who holds nothing is due nothing: `left_open` asks what it could have
+        none = share <= nothing
         weight, floor, base = (
-            np.where(share <= nothing, 0.0, part / unit)
+            np.where(none, 0.0, part / unit)
             for part in (asked.tree.weight[asked.tree.leaf], asked.floor, asked.base)
         )
-        targets = Targets(weight, floor, base)
+        flat = inst.tree.flat
+        targets: Targets = Flat(weight, floor, base) if flat else Nested(asked, unit, none)
         held = system.held(alloc)
         best: Nearby | None = None
         for linked in (False, True):
             point = search(system, targets, lots, *held, linked)
             left = None if point is None else left_open(system, point, nothing, floor)
-            if point is None or left is None:
+            if point is None or left is None or not left.worst <= SHARP:
                 continue
             found = _found(system, point, left, len(inst.ways), nothing)
             if best is None or found.far.max() < best.far.max():

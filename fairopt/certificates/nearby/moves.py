@@ -12,11 +12,6 @@ NEW = 1e-3
 """part of a share by which columns that come into use are measured"""
 
 
-def units(system: System) -> Floats:
-    """(M,) the size of each row, 1 of those that allow nothing."""
-    return np.asarray(np.where(system.rhs == 0, 1.0, np.abs(system.rhs)))
-
-
 def inside(system: System, columns: Ints, amount: Floats) -> Bools:
     """(C,) tasks, and flows that are not at one of their bounds."""
     flow = columns >= system.tasks
@@ -60,5 +55,5 @@ def changes(system: System, columns: Ints, size: Floats, rows: Ints) -> Least:
     row, each, entry = row[keep], each[keep], entry[keep]
     worth = np.zeros(len(columns))
     worth[tasks] = of.worth(columns[tasks])
-    parts = entry * size[each] / units(system)[row]
+    parts = entry * size[each] / system.size[row]
     return Least(len(rows), place[row], each, parts, system.owner(columns), worth * size)

@@ -6,17 +6,17 @@ Nothing found here is believed: `proof` judges the point.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from fairopt import clock
 from fairopt.certificates import digits
-from fairopt.certificates.nearby.moves import changes, in_use, sizes, units
+from fairopt.certificates.nearby.moves import changes, in_use, sizes
 from fairopt.certificates.nearby.points import Point
 from fairopt.certificates.nearby.rows import TRIFLE, Lot, sharpened, valued
 from fairopt.certificates.nearby.system import System
-from fairopt.formulas.doubles import exact_product
+from fairopt.certificates.nearby.targets import LostError, Targets
 from fairopt.instance import Bools, Floats, Ints
 
 STEPS = 12
@@ -29,30 +29,6 @@ BELOW = 2.0**-90
 """part of a row that is left of it, so that rounding breaks none"""
 MOVED = 1e-3
 """part of a share that the search may take from where it is too dear"""
-
-
-@dataclass(frozen=True)
-class Targets:
-    """What users are due at a level: the larger of `floor` and base + level times weight, (N,),
-    in units of shares."""
-
-    weight: Floats
-    floor: Floats
-    base: Floats
-
-    def at(self, level: Floats, users: Ints) -> Floats:
-        """(2, U) what these users are due at a level (2,)."""
-        high, low = exact_product(np.full(len(users), level[0]), self.weight[users])
-        due = digits.plus(np.array([high, low + level[1] * self.weight[users]]), self.base[users])
-        stays = due[0] <= self.floor[users] * (1 + 1e-12)
-        due[0] = np.where(stays, self.floor[users], due[0])
-        due[1] = np.where(stays, 0.0, due[1])
-        return due
-
-    def moves(self, level: Floats, users: Ints) -> Bools:
-        """(U,) who is above its floor."""
-        high = self.base[users] + level[0] * self.weight[users]
-        return np.asarray(high > self.floor[users] * (1 + 1e-12))
 
 
 def search(
@@ -116,7 +92,7 @@ def _cleared(
     share = np.bincount(n, worth * x, len(stage))
     part = worth * x / share[n]
     row, each, entry = of.entries(columns)
-    unit = units(system)
+    unit = system.size
     left = system.rhs - np.bincount(row, entry * amount[each], len(system.rhs))
     left = np.abs(left) / unit
     stays, found = np.ones(len(at), dtype=bool), list[Lot]()
@@ -126,14 +102,11 @@ def _cleared(
         total = float(money.sum())
         if not (np.isfinite(price).all() and total > 0):
             return None, stays
-        costs = np.bincount(each, entry * price[row], len(columns))[task]
+        paid = np.abs(entry * price[row])
         mine = task[each]
         takes = np.zeros(len(price))
-        spent = np.zeros(len(columns))
-        spent[task] = costs
-        np.maximum.at(
-            takes, row[mine], (entry * price[row])[mine] / np.maximum(spent[each[mine]], 1e-300)
-        )
+        spent = np.bincount(each, paid, len(columns))
+        np.maximum.at(takes, row[mine], paid[mine] / np.maximum(spent[each[mine]], 1e-300))
         lent = np.bincount(row[~mine], minlength=len(price)) > 0
         takes = np.where(lent, np.maximum(takes, money / total), takes)
         price = np.where((takes > left) & (money > TRIFLE * total), price, 0.0)
@@ -143,8 +116,9 @@ def _cleared(
         exact = digits.of(price / np.ldexp(1.0, int(np.frexp(scale)[1])), 2)
         value = valued(system, exact, np.zeros(tasks, dtype=bool))[0]
         cost = of.cost(exact[0])[at]
+        gross = system.gross(exact[0], of.cost(exact[0]))[at]
         with np.errstate(divide="ignore", invalid="ignore"):
-            dear = np.where(cost > 0, (cost - value[n] * worth) / cost, 0.0)
+            dear = np.where(gross > 0, (cost - value[n] * worth) / gross, 0.0)
         stays &= ~((dear > 1e-9) & (dear >= part * 1e-3)) | (dear < 1e-12)
         found.append(replace(lot, price=exact))
     gone = np.bincount(n[~stays], part[~stays], len(stage))
@@ -155,13 +129,15 @@ def _cleared(
 
 def _apart(system: System, lot: Lot, used: Ints, moves: Ints, payers: Bools) -> list[Lot]:
     """The lot by what has nothing to do with each other: users of one have a level of their own."""
-    if len(lot.users) == 1:
+    if len(lot.users) == 1 or lot.part is not None:
         return [lot]
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     columns, users = system.columns, len(system.share_unit)
-    mine = used[(payers & (lot.value[0] > 0))[columns.of_column[used]]]
+    free = system.free(lot.price[0], columns.cost(lot.price[0]))
+    free &= (lot.value[0] == 0)[columns.of_column]
+    mine = used[(payers & (lot.value[0] > 0))[columns.of_column[used]] | free[used]]
     # who holds nothing would run wherever it may
     idle = np.zeros(users, dtype=bool)
     idle[lot.users] = True
@@ -202,28 +178,31 @@ def _tasks(
     came: Ints,
 ) -> Point | None:
     """The tasks that fill what is priced and give all what they are due at the lots' levels."""
-    of = system.columns
-    aim = BELOW * units(system)
-    full = np.zeros(len(aim), dtype=bool)
+    aim = BELOW * system.size
+    full = system.equal.copy()
     for lot in lots:
         full |= lot.price[0] > 0
         if lot.beside is not None:
             full |= lot.beside[0] > 0
+    full &= ~system.below
     x = digits.of(amount, 2)
-    lots = [_begun(system, targets, lot, columns, amount) for lot in lots]
+    share = system.share(columns, x)[0]
+    lots = [targets.begun(lot, share) for lot in lots]
     best: Point | None = None
     for _ in range(ROUNDS):
         if clock.over():
             return None
         flow = columns >= system.tasks
         on = np.flatnonzero(full)
-        size, unit = sizes(system, columns, x[0], came), units(system)[on]
+        size, unit = sizes(system, columns, x[0], came), system.size[on]
         solve = changes(system, columns, size, on)
         off, emptied = np.inf, np.zeros(len(columns), dtype=bool)
         for _ in range(STEPS):
-            left = of.left(system.rhs, columns, x)[0] - aim
-            lots, due = _levels(system, targets, lots, columns, x, left)
-            short, _ = system.shares(due, columns, x)
+            left = system.left(columns, x)[0] - aim
+            try:
+                lots, due, short = _levels(system, targets, lots, columns, x, left)
+            except LostError:
+                return None
             last, off = (
                 off,
                 max(
@@ -242,8 +221,8 @@ def _tasks(
             worst = ~flow & (x[0] + change * size < 0.01 * x[0])
             columns, x = columns[~worst], x[:, ~worst]
             continue
-        left, error = of.left(system.rhs, columns, x)
-        over = (left < error) & ~full
+        left, error = system.left(columns, x)
+        over = (left < error) & ~full & ~system.below
         # a flow that left its bounds stays there
         best = Point(columns, x, lots, due, min(least, solve.least), off)
         if not over.any():
@@ -252,38 +231,20 @@ def _tasks(
     return best
 
 
-def _begun(system: System, targets: Targets, lot: Lot, columns: Ints, amount: Floats) -> Lot:
-    """The lot with the level that its users hold."""
-    task = columns < system.tasks
-    n = system.columns.owner(columns[task])
-    share = np.bincount(
-        n, system.columns.worth(columns[task]) * amount[task], len(system.share_unit)
-    )
-    mine = lot.users[targets.weight[lot.users] > 0]
-    if not len(mine):  # all of them hold nothing
-        return replace(lot, level=np.zeros(2))
-    level = float(np.median((share[mine] - targets.base[mine]) / targets.weight[mine]))
-    return replace(lot, level=np.array([max(level, 0.0), 0.0]))
-
-
 def _levels(
     system: System, targets: Targets, lots: list[Lot], columns: Ints, x: Floats, left: Floats
-) -> tuple[list[Lot], Floats]:
-    """The lots with levels at which all that is priced is spent, and what all are due at them."""
-    users = len(system.share_unit)
-    due = np.zeros((2, users))
-    for lot in lots:
-        due[:, lot.users] = targets.at(lot.level, lot.users)
-    short, _ = system.shares(due, columns, x)
-    found = []
-    for lot in lots:
-        mine = lot.users[targets.moves(lot.level, lot.users)]
-        value, weight = lot.value[0], targets.weight[mine]
-        per = float(value[mine] @ weight)
+) -> tuple[list[Lot], Floats, Floats]:
+    """The lots with levels at which all that is priced is spent, what all are due at them, and
+    what they hold less."""
+    held = system.share(columns, x)
+    found, walk = [], targets.walk(lots)
+    for lot in sorted(lots, key=lambda lot: lot.place):
+        due, slope = walk.to(lot)
+        value = lot.value[0]
+        per = float(value[lot.users] @ slope[lot.users])
         if per > 0:
-            more = float(lot.price[0] @ left - value @ short) / per
-            lot = replace(lot, level=digits.plus(lot.level[:, None], np.array([more]))[:, 0])
-            due[:, lot.users] = targets.at(lot.level, lot.users)
-            short[mine] += more * weight
-        found.append(lot)
-    return found, due
+            short = (due[0] - held[0]) + (due[1] - held[1])
+            lot = lot.moved(float(lot.price[0] @ left - value @ short) / per)
+        found.append(walk.stop(lot))
+    due = walk.due
+    return walk.settled(found), due, (due[0] - held[0]) + (due[1] - held[1])

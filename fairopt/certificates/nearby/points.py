@@ -31,15 +31,22 @@ class Point:
 
     def ordered(self) -> tuple[list[Lot], Ints]:
         """The lots in order of level; (N,) the place of each user's level among all."""
-        lots = sorted(self.lots, key=lambda lot: (lot.rank, lot.level[0], lot.level[1]))
+        lots = sorted(self.lots, key=lambda lot: lot.place)
         stage, turn = np.full(self.due.shape[1], -1), -1
-        last: tuple[int, float] | None = None
+        last: Lot | None = None
         for lot in lots:
-            if last is None or lot.rank != last[0] or lot.level[0] > last[1] * (1 + SAME):
+            if last is None or lot.rank != last.rank or _above(lot, last):
                 turn += 1
-            last = lot.rank, float(lot.level[0])
+            last = lot
             stage[lot.users] = turn
         return lots, stage
+
+
+def _above(lot: Lot, last: Lot) -> bool:
+    """Whether a lot is at a higher level than the last one, or further along a jump."""
+    if lot.part is not None or last.part is not None:
+        return True
+    return bool(lot.level[0] > last.level[0] * (1 + SAME))
 
 
 def whole(system: System, point: Point, lot: Lot, stage: Ints) -> Lot:

@@ -19,6 +19,7 @@ import numpy as np
 from fairopt.certificates.nearby.points import Point, whole
 from fairopt.certificates.nearby.rows import Lot
 from fairopt.certificates.nearby.system import System
+from fairopt.certificates.ruled.answer import NEGLIGIBLE
 from fairopt.instance import Bools, Floats, Ints
 
 
@@ -28,7 +29,7 @@ class Left:
     and how far it is from the level of its round (`off`); share (N,) in units of the notion.
 
     stage : (N,) the place of each user's level among all. lots : in order of level.
-    money : for each lot, what users (N,) pay who are stopped with it or before.
+    none : (N,) who holds nothing. money : for each lot, what users (N,) pay who are stopped with it or before.
     """
 
     room: Floats
@@ -37,6 +38,14 @@ class Left:
     stage: Ints
     lots: list[Lot]
     money: list[Floats]
+    none: Bools
+
+    @property
+    def worst(self) -> float:
+        """The largest part that is open of anybody, of what it could have alone for who holds
+        nothing; nan if something is not known."""
+        open_ = np.maximum(self.room, self.off)
+        return float(np.where(self.none, NEGLIGIBLE * open_, open_).max(initial=0.0))
 
 
 def left_open(system: System, point: Point, nothing: Floats, floor: Floats) -> Left | None:
@@ -50,7 +59,7 @@ def left_open(system: System, point: Point, nothing: Floats, floor: Floats) -> L
     of, users = system.columns, len(system.share_unit)
     x, at = point.amount, point.columns
     flow = at >= system.tasks
-    left, error = of.left(system.rhs, at, x)
+    left, error = system.left(at, x)
     low, high = system.bounds
     y = x[:, flow]
     inside = (y[0] > low) | ((y[0] == low) & (y[1] >= 0))
@@ -72,7 +81,10 @@ def left_open(system: System, point: Point, nothing: Floats, floor: Floats) -> L
     money = []
     for lot in lots:
         lot = whole(system, point, lot, stage)
+        # whoever is stopped by then, or is due by then what it has in the end
         done = (stage <= stage[lot.users[0]]) | at_floor
+        if lot.settled is not None:
+            done |= lot.settled
         found = _room(system, point, lot, done, left + error, x[0])
         if found is None:
             return None
@@ -81,7 +93,8 @@ def left_open(system: System, point: Point, nothing: Floats, floor: Floats) -> L
             room[lot.users] = open_ / (value * size)[lot.users]
         pays = np.where(done, value * size, 0.0)
         money.append(pays)
-    return Left(room, off, share * system.share_unit, stage, lots, money)
+    share *= system.share_unit
+    return Left(room, off, share, stage, lots, money, share <= nothing)
 
 
 def _room(
@@ -97,11 +110,13 @@ def _room(
     price = np.where(lot.price[0] > 0, lot.price, 0.0)
     cost = of.cost(price[0])
     value = np.where(lot.value[0] > 0, lot.value, 0.0)
+    paid_for = system.free(price[0], cost) & (value[0] == 0)[of.of_column]
     at = point.columns[point.columns < tasks]
     looked = np.zeros(tasks, dtype=bool)
     looked[of.below(cost, value[0] * (1 + 1e-9))] = True
     looked[at] = True
     looked &= value[0][of.of_column] > 0
+    looked |= paid_for
     flows = tasks + np.arange(system.bounds.shape[1])
     near = np.concatenate([np.flatnonzero(looked), flows])
     profit, error = of.profit(near, price, value)
@@ -117,7 +132,14 @@ def _room(
     on = place[at[paid]]
     lost = less[owner[paid]] * of.worth(at[paid])
     open_ = float((held[paid] * (lost - profit[on] + error[on])).sum())
+    # tasks that rules pay for may cost less than nothing, as often as they may run
+    brings = np.where(paid_for[near[:count]], np.maximum(profit + error, 0.0)[:count], 0.0)
+    some = brings > 0
+    open_ += float(brings[some] @ system.most[near[:count][some]])
+    cost[paid_for] = (error - profit)[place[paid_for]]
     open_ += float(held[~paid] @ cost[at[~paid]])
+    if (value[0] < less)[value[0] > 0].any():
+        return None
     open_ += float(price[0] @ left)
     drift = profit[count:]
     y = x[len(at) :]

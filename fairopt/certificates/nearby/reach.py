@@ -46,7 +46,7 @@ def _pushed(system: System, point: Point, far: Floats) -> Floats:
     owner, taken = system.columns.owner(at)[each], np.abs(entry * x[each])
     used = np.bincount(row, taken, len(system.rhs))
     size = np.maximum(np.maximum(np.abs(system.rhs), used), 1e-300)
-    left, _ = system.columns.left(system.rhs, point.columns, point.amount)
+    left, _ = system.left(point.columns, point.amount)
     some = (left <= FULL * size)[row] & (taken > 0)
     for lot in point.lots:
         mine = np.zeros(len(far), dtype=bool)

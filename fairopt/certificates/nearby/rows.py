@@ -34,6 +34,8 @@ class Lot:
     value : (2, N) of a unit of share, 0 where a column costs nothing.
     level : (2,) what each user's weight is multiplied by.
     beside : (2, M) prices of rows that no user of the lot pays where it runs.
+    part : (2,) of the jump in which it is stopped, if targets jump there; the level is that of the
+        jump then. jumped : whether its level comes after a jump there. settled : (N,) whose due by then is what it is in the end; None without groups.
     """
 
     users: Ints
@@ -43,6 +45,21 @@ class Lot:
     value: Floats
     level: Floats
     beside: Floats | None = None
+    part: Floats | None = None
+    jumped: bool = False
+    settled: Bools | None = None
+
+    @property
+    def place(self) -> tuple[float, ...]:
+        """What lots are ordered by: class, level, part of a jump."""
+        part = (0.0, 0.0) if self.part is None else self.part.tolist()
+        return (self.rank, *self.level.tolist(), *part)
+
+    def moved(self, more: float) -> Lot:
+        """The lot with that much more of a level, or of its jump."""
+        if self.part is None:
+            return replace(self, level=digits.plus(self.level[:, None], np.array([more]))[:, 0])
+        return replace(self, part=digits.plus(self.part[:, None], np.array([more]))[:, 0])
 
 
 def valued(system: System, price: Floats, used: Bools) -> Floats:
@@ -59,7 +76,8 @@ def valued(system: System, price: Floats, used: Bools) -> Floats:
     cheapest = np.full(len(system.share_unit), np.inf)
     np.minimum.at(cheapest, columns.of_column, unit)
     dearest = np.zeros(len(cheapest))
-    np.maximum.at(dearest, columns.of_column, np.where(columns.shut, 0.0, unit))
+    gross = np.where(columns.shut, 0.0, system.gross(price[0], cost) / columns.score)
+    np.maximum.at(dearest, columns.of_column, gross)
     value = np.where(cheapest > NOBODY * dearest, cheapest, 0.0)
     at = np.flatnonzero(used & (value > 0)[columns.of_column])
     order = at[np.argsort(unit[at], kind="stable")[::-1]]
@@ -95,8 +113,9 @@ def sharpened(
     near = (np.abs(cost - worth) <= TIED * cost) & (worth > 0)
     near[used] = False
     tied = np.flatnonzero(near & payers[columns.of_column])
+    free = system.free(lot.price[0], cost) & (value == 0)[columns.of_column]
     for out in (tied, tied[:0]) if len(tied) else (tied,):
-        found, apart, least = _sharpened(system, lot, used, out, moves, payers)
+        found, apart, least = _sharpened(system, lot, used, out, moves, payers, free)
         if apart <= AGREE:
             break
     return found, least, out
@@ -109,15 +128,20 @@ def _mask(system: System, columns: Ints) -> Bools:
 
 
 def _sharpened(
-    system: System, lot: Lot, used: Ints, tied: Ints, moves: Ints, payers: Bools
+    system: System, lot: Lot, used: Ints, tied: Ints, moves: Ints, payers: Bools, free: Bools
 ) -> tuple[Lot, float, float]:
-    """The same with these tied columns; and what is left of the largest difference of costs."""
+    """The same with these tied columns; and what is left of the largest difference of costs.
+
+    Parameters
+    ----------
+    free : (P,) columns that cost nothing at prices that pay for them as well.
+    """
     columns, mask = system.columns, _mask(system, used)
     while True:
         price = lot.price
         on = np.flatnonzero(price[0] > 0)
         value = valued(system, price, mask)
-        mine = used[(payers & (value[0] > 0))[columns.of_column[used]]]
+        mine = used[(payers & (value[0] > 0))[columns.of_column[used]] | free[used]]
         mine = np.sort(np.concatenate([mine, tied]))
         both = np.concatenate([mine, moves])
         row, each, entry = columns.entries(both)

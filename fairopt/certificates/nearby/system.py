@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +13,15 @@ from fairopt.certificates import digits
 from fairopt.certificates.asking import power
 from fairopt.certificates.columns import Listed
 from fairopt.certificates.given import flows
-from fairopt.formulas.lowered import Lowered, lower
+from fairopt.formulas.lowered import DOWN_OF_TWO, RULE, UP_OF_TWO, Lowered, lower
 from fairopt.instance import Bools, Floats, Ints
+
+
+BAND = 2.0**-89
+"""part of an amount that `equal` asks by which the sum may be below it: no sum of numbers of two
+floats hits it"""
+FREE = 1e-11
+"""part of what a task pays and is paid by rules of one's own below which it costs nothing"""
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,58 @@ class System:
         bounds = np.array([low.low, low.high]).reshape(2, -1) / flow
         return cls(low, columns, low.rhs / row_unit, bounds, row_unit, share_unit, tasks_unit)
 
+    @cached_property
+    def size(self) -> Floats:
+        """(M,) the size of each row, 1 of those that allow nothing."""
+        return np.asarray(np.where(self.rhs == 0, 1.0, np.abs(self.rhs)))
+
+    @cached_property
+    def below(self) -> Bools:
+        """(M,) rows that hold from below what another row holds from above: those of `equal`."""
+        return np.asarray((self.low.kind == RULE) & (self.low.two == DOWN_OF_TWO))
+
+    @cached_property
+    def equal(self) -> Bools:
+        """(M,) those other rows, which come just before; they are always full."""
+        return np.asarray((self.low.kind == RULE) & (self.low.two == UP_OF_TWO))
+
+    def left(self, columns: Ints, amount: Floats) -> tuple[Floats, Floats]:
+        """(M,) what amounts (2, C) leave of rows, and its error."""
+        left, error = self.columns.left(self.rhs, columns, amount)
+        return left + np.where(self.below, BAND * self.size, 0.0), error
+
+    @cached_property
+    def _gross(self) -> Any:
+        """(P + F, M) entries without signs, if own rules count tasks below 0; else None."""
+        return np.abs(self.columns.matrix).T.tocsr() if self.low.signed.any() else None
+
+    def gross(self, price: Floats, cost: Floats) -> Floats:
+        """(P,) what a task pays and is paid at prices (M,) at which it costs `cost`."""
+        if self._gross is None:
+            return cost
+        found: Floats = (self._gross @ price)[: self.tasks]
+        return np.where(self.columns.shut, np.inf, found)
+
+    def free(self, price: Floats, cost: Floats) -> Bools:
+        """(P,) tasks that cost nothing, or less, as they are paid for by rules of one's own."""
+        if self._gross is None:
+            return np.zeros(self.tasks, dtype=bool)
+        gross = self.gross(price, cost)
+        return np.asarray((gross > 0) & (cost <= FREE * gross) & ~self.columns.shut)
+
+    @cached_property
+    def most(self) -> Floats:
+        """(P,) the most tasks of a column, as any row alone says in which nothing counts below 0
+        and nothing flows."""
+        matrix = self.columns.matrix.tocoo()
+        good = ~self.low.signed
+        good[matrix.row[matrix.col >= self.tasks]] = False
+        found = np.full(matrix.shape[1], np.inf)
+        some = good[matrix.row] & (matrix.data > 0)
+        row, column = matrix.row[some], matrix.col[some]
+        np.minimum.at(found, column, self.rhs[row] / matrix.data[some])
+        return found[: self.tasks]
+
     @property
     def tasks(self) -> int:
         """P, the columns of tasks."""
@@ -88,3 +149,10 @@ class System:
             target[0], self.columns.owner(at), self.columns.worth(at), amount[:, task]
         )
         return left + target[1], error
+
+    def share(self, columns: Ints, amount: Floats) -> Floats:
+        """(2, N) the share that amounts (2, C) make."""
+        nothing = np.zeros((2, len(self.share_unit)))
+        high = -self.shares(nothing, columns, amount)[0]
+        nothing[0] = high
+        return np.array([high, -self.shares(nothing, columns, amount)[0]])

@@ -1,0 +1,214 @@
+"""What everybody is due at the levels of rounds, to twice a float's digits: flat, and in groups.
+
+In groups targets are followed along their path (`formulas.targets`) in decimals, round after round,
+each stopped at its own level or on the line of a jump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from fairopt.certificates import digits
+from fairopt.certificates.nearby.rows import Lot
+from fairopt.formulas.doubles import exact_product
+from fairopt.formulas.entitled import Entitled
+from fairopt.formulas.targets import Jump, PathPoint, Piece, TargetTree
+from fairopt.instance import Bools, Floats, Ints
+
+DIGITS = 45
+"""decimal digits of the path of targets; two floats have 32"""
+STANDS = Decimal("1e-12")
+"""part by which the level of a jump may be off where it is looked for"""
+SETTLED = 1e-24
+"""part by which what is due by then may differ from what is due in the end, and is the same"""
+MOST = 100_000
+"""most pieces of the path that are followed"""
+
+
+class LostError(Exception):
+    """The rounds told are not on the path of targets."""
+
+
+@dataclass(frozen=True)
+class Flat:
+    """Without groups: the larger of `floor` and base + level times weight, (N,), in units of
+    shares."""
+
+    weight: Floats
+    floor: Floats
+    base: Floats
+
+    def at(self, level: Floats, users: Ints) -> Floats:
+        """(2, U) what these users are due at a level (2,)."""
+        high, low = exact_product(np.full(len(users), level[0]), self.weight[users])
+        due = digits.plus(np.array([high, low + level[1] * self.weight[users]]), self.base[users])
+        stays = due[0] <= self.floor[users] * (1 + 1e-12)
+        due[0] = np.where(stays, self.floor[users], due[0])
+        due[1] = np.where(stays, 0.0, due[1])
+        return due
+
+    def begun(self, lot: Lot, share: Floats) -> Lot:
+        """The lot with the level that its users hold."""
+        mine = lot.users[self.weight[lot.users] > 0]
+        if not len(mine):  # all of them hold nothing
+            return replace(lot, level=np.zeros(2))
+        level = float(np.median((share[mine] - self.base[mine]) / self.weight[mine]))
+        return replace(lot, level=np.array([max(level, 0.0), 0.0]))
+
+    def walk(self, lots: Sequence[Lot]) -> FlatWalk:
+        """What all are due, lot by lot."""
+        due = np.zeros((2, len(self.weight)))
+        for lot in lots:
+            due[:, lot.users] = self.at(lot.level, lot.users)
+        return FlatWalk(self, due)
+
+
+@dataclass(frozen=True)
+class FlatWalk:
+    """What users are due: each at the level of its own lot, whatever the others'."""
+
+    targets: Flat
+    due: Floats
+
+    def to(self, lot: Lot) -> tuple[Floats, Floats]:
+        """(2, N) what all are due in the end, and (N,) how fast that grows with the lot's level."""
+        mine, of = lot.users, self.targets
+        high = of.base[mine] + lot.level[0] * of.weight[mine]
+        slope = np.zeros(len(of.weight))
+        slope[mine] = np.where(high > of.floor[mine] * (1 + 1e-12), of.weight[mine], 0.0)
+        return self.due, slope
+
+    def stop(self, lot: Lot) -> Lot:
+        """The lot, stopped at its level."""
+        self.due[:, lot.users] = self.targets.at(lot.level, lot.users)
+        return lot
+
+    def settled(self, lots: list[Lot]) -> list[Lot]:
+        """The lots; who is at its floor is known without the path."""
+        return lots
+
+
+class Nested:
+    """In groups.
+
+    Parameters
+    ----------
+    asked : what is asked. unit : (N,) of shares. none : (N,) who is due nothing at all.
+    """
+
+    def __init__(self, asked: Entitled, unit: Floats, none: Bools) -> None:
+        tree = asked.tree
+        self.tree = TargetTree.of(tree.parent, _exact(tree.weight), tree.leaf, _exact(tree.use))
+        self.unit, self.none, self.rank = unit, none, asked.rank
+        self.base = _exact(asked.base)
+        self.start = np.where(none, self.base * 0, _exact(asked.floor) - self.base)
+
+    def begun(self, lot: Lot, share: Floats) -> Lot:
+        """The lot, whose level is told."""
+        return lot
+
+    def walk(self, lots: Sequence[Lot]) -> NestedWalk:
+        """What all are due, lot by lot, from the first on."""
+        return NestedWalk(self)
+
+    def floats(self, due: Any) -> Floats:
+        """(2, N) decimals (N,) in units of shares."""
+        due = due + self.base
+        high = due.astype(np.float64)
+        return np.array([high, (due - _exact(high)).astype(np.float64)]) / self.unit
+
+
+class NestedWalk:
+    """The path of targets, followed lot by lot."""
+
+    def __init__(self, targets: Nested) -> None:
+        self._of, self._rank = targets, -1
+        self._due = targets.start
+        self._point: PathPoint | None = None
+        self._piece: Piece | Jump | None = None
+        self._by: list[Floats] = []
+
+    @property
+    def due(self) -> Floats:
+        """(2, N) what all are due, as far as is known."""
+        return self._of.floats(self._due)
+
+    def to(self, lot: Lot) -> tuple[Floats, Floats]:
+        """(2, N) what all are due by then, and (N,) how fast that grows with the lot's level, or
+        with its part of a jump."""
+        of = self._of
+        if lot.rank != self._rank:
+            free = (of.rank == lot.rank) & ~of.none
+            self._rank, self._point = lot.rank, PathPoint.start(of.tree, self._due, free)
+        self._piece = self._followed(lot)
+        if isinstance(self._piece, Jump):
+            slope = self._piece.end.due - self._piece.start.due
+        else:
+            slope = self._piece.slope
+        return of.floats(self._here(lot).due), slope.astype(np.float64) / of.unit
+
+    def _followed(self, lot: Lot) -> Piece | Jump:
+        """The piece of the path, or the jump, in which a lot is stopped."""
+        point, t = self._point, _both(lot.level)
+        assert point is not None
+        for _ in range(MOST):
+            piece = point.piece()
+            if isinstance(piece, Jump):
+                here = lot.part is not None and point.t >= t * (1 - STANDS)
+                if here and len(piece.users):
+                    return piece
+                point = piece.end
+            elif lot.part is None and piece.until >= t * (1 + STANDS if lot.jumped else 1):
+                return piece
+            elif piece.until > t * (1 + STANDS) or piece.until == np.inf:
+                break
+            else:
+                point = piece.at(piece.until)
+        raise LostError
+
+    def _here(self, lot: Lot) -> PathPoint:
+        """Where a lot is stopped."""
+        assert self._piece is not None
+        return self._piece.at(_both(lot.level if lot.part is None else lot.part))
+
+    def stop(self, lot: Lot) -> Lot:
+        """The lot, stopped: with the level of its jump."""
+        here = self._here(lot)
+        self._due = here.due
+        self._by.append(self._of.floats(self._due))
+        self._point = here.freeze(lot.users)
+        if lot.part is None:
+            return lot
+        high = float(here.t)
+        return replace(lot, level=np.array([high, float(here.t - Decimal(high))]))
+
+    def settled(self, lots: list[Lot]) -> list[Lot]:
+        """The lots, with whose dues by then are what they are in the end."""
+        last = self.due
+        found = []
+        for lot, due in zip(lots, self._by, strict=True):
+            apart = np.abs((last[0] - due[0]) + (last[1] - due[1]))
+            found.append(replace(lot, settled=apart <= SETTLED * last[0]))
+        return found
+
+
+def _exact(values: Floats) -> Any:
+    """Floats as an array of decimals."""
+    found = np.empty(values.shape, dtype=object)
+    found.ravel()[:] = [+Decimal(v) for v in values.ravel().tolist()]
+    return found
+
+
+def _both(value: Floats) -> Decimal:
+    """The decimal of two floats."""
+    return Decimal(float(value[0])) + Decimal(float(value[1]))
+
+
+Targets = Flat | Nested
+
+__all__ = ["DIGITS", "Flat", "LostError", "Nested", "Targets"]
