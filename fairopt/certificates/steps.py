@@ -40,7 +40,7 @@ def missing(
     columns, tasks = question.columns, question.columns.count
     if not all(np.isfinite(each).all() for each in (place.amount, place.value)):
         return None
-    value, share = place.value[0], seen.rest.share
+    value, price, share = place.value[0], place.price[0], seen.rest.share
     parts = len(place.value)
     t = np.where(question.base > 0, seen.rest.above_least, share)
     fixed = end != 0
@@ -66,8 +66,10 @@ def missing(
     if question.pulls is not None:
         give[question.pulls.rows] = question.pulls.give(place.log_unit)
         unit[~task] = _of_flows(row, each, entry * unit[each], task, give, unit)
-    elif not task.all():  # the unit of a flow: that of the largest row it is in
-        np.maximum.at(unit, each, np.where(task[each], 0.0, question.unit[row]))
+    elif not task.all():  # rows without tasks are as large as what their price would be paid for
+        here = np.bincount(row[task[each]], minlength=len(full)) == 0
+        size = np.where(here & (price > 0), question.unit / price, 0.0)
+        unit[~task] = _of_flows(row, each, entry * unit[each], task, size, unit)
     on = full[row]
     if not on.all():
         row, each, entry = row[on], each[on], entry[on]

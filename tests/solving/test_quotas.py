@@ -362,3 +362,25 @@ def test_bounded_programs_are_answered_that_highs_calls_unbounded(kind: str, see
     instance, notion = Asked("max-min, rules", kind, 12, seed).drawn()
     answer = fo.solve(instance, notion)
     assert answer.certificate.certified
+
+
+@pytest.mark.parametrize("alpha", [10.0, 20.0, 50.0])
+def test_who_is_stopped_by_its_own_ceiling_hides_nobody(alpha: float) -> None:
+    """B is worth 1e40 times as much as the others where its ceiling stops it, at .6 of a task; A
+    lends at most .1 of its third, so that C has 1/3 + .1 + what B leaves of its third."""
+    quotas = [
+        fo.Quota("A", "cpu", 1 / 3, np.inf, 0.1),
+        fo.Quota("B", "cpu", 1 / 3),
+        fo.Quota("C", "cpu", 1 / 3),
+    ]
+    inst = fo.Instance(
+        [[0.35], [0.5], [0.21]],
+        [[1.0]],
+        weight=[0.09, 3.7, 1.4],
+        users=["A", "B", "C"],
+        resources=["cpu"],
+        quotas=fo.Quotas(bounds=[fo.Bound("B", "cpu", 0.3)], quotas=quotas),
+    )
+    answer = fo.solve(inst, fo.AlphaFair(alpha, weight_inside=True))
+    c = 1 / 3 + 0.1 + (1 / 3 - 0.3)
+    np.testing.assert_allclose(answer.totals, [(0.7 - c) / 0.35, 0.6, c / 0.21], rtol=1e-6)
