@@ -17,6 +17,8 @@ from fairopt.errors import Fault, SolverFailure
 from fairopt.errors import UsageError as Wrong
 
 _here = threading.local()
+GRACE = 0.25
+"""part of the limit that judging an answer may take on top of it"""
 LEAST = 1e-3
 """seconds that a solver in another language is given at least: it takes 0 for no limit"""
 
@@ -47,16 +49,21 @@ def checked(seconds: float | None) -> float:
 @contextmanager
 def limit(seconds: float) -> Iterator[None]:
     """Inside, in this thread, time is over after so many seconds, or when it is outside."""
-    before = _end()
+    before, grace = _end(), _grace()
     _here.end = min(before, time.monotonic() + seconds)
+    _here.grace = min(grace, _here.end + GRACE * seconds)
     try:
         yield
     finally:
-        _here.end = before
+        _here.end, _here.grace = before, grace
 
 
 def _end() -> float:
     return float(getattr(_here, "end", math.inf))
+
+
+def _grace() -> float:
+    return float(getattr(_here, "grace", math.inf))
 
 
 def left() -> float:
@@ -68,6 +75,12 @@ def left() -> float:
 def over() -> bool:
     """Whether the time is over."""
     end = _end()
+    return end < math.inf and time.monotonic() >= end
+
+
+def late() -> bool:
+    """Whether the time of a judge is over too, who has `GRACE` more of it."""
+    end = _grace()
     return end < math.inf and time.monotonic() >= end
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt import clock
+from fairopt import clock, criteria
 from fairopt.cli import run
 from fairopt.errors import NotCertified, UsageError
 from fairopt.instance import Instance
@@ -102,6 +102,62 @@ def test_the_inner_limit_is_never_longer() -> None:
                 clock.tick()
         assert not clock.over() and list(clock.steps(3)) == [0, 1, 2]
     assert not clock.over()
+
+
+def test_a_judge_has_a_part_more_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(clock.time, "monotonic", lambda: now[0])
+    with clock.limit(100):
+        now[0] = 100.0
+        assert clock.over() and not clock.late()
+        now[0] = 124.9
+        assert not clock.late()
+        now[0] = 125.0
+        assert clock.late()
+    assert not clock.late()
+
+
+def test_an_inner_limit_has_its_own_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(clock.time, "monotonic", lambda: now[0])
+    with clock.limit(100), clock.limit(10):
+        now[0] = 12.5
+        assert clock.late()
+
+
+@pytest.mark.parametrize("notion", [fo.MaxMin(), fo.ProportionalFair(), fo.Tradeoff(t_drf=0.5)])
+def test_a_judge_out_of_time_does_no_more_than_look(
+    notion: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of max-min it follows no errors through the levels, and nothing is searched; this took
+    minutes on top of seconds, of clusters of thousands of users."""
+    from fairopt.certificates import carried, search
+
+    done: list[str] = []
+
+    def counted(module: Any, name: str) -> None:
+        own = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *a, **k: (done.append(name), own(*a, **k))[1])
+
+    counted(carried, "crowded")
+    counted(search, "stepped")
+    inst = cluster(60, 12)
+    late = fo.solve(inst, notion, uncertified="return", limit_s=NOW)
+    assert late.certificate is not None and not done
+    assert late.certificate.verdict == "unproved" and late.certificate.residual == np.inf
+    fo.certify(late.with_(certificate=None))
+    assert done  # with time it does more
+
+
+def test_a_kept_model_runs_for_the_time_that_is_left() -> None:
+    from fairopt.highs import run
+    from fairopt.solving.engines.programs import kept
+
+    inst = cluster(800, 60)
+    model = kept._Model(inst, criteria.score(inst, "tasks"))
+    with clock.limit(NOW), pytest.raises(clock.OutOfTime):
+        run(model.highs)
+    assert model.highest()[0] > 0  # the next solve has its own limit, or none
 
 
 def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

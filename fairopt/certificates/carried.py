@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.certificates.crowds import Turn, Uses, asked_for, crowded
 from fairopt.certificates.ruled.shifted import Reached
 from fairopt.certificates.together import Moved, Paid, RoundTogether, Targets, each_alone, earlier
@@ -74,6 +75,8 @@ def carried(
     uses : of rows, for those that are full and free; None if there is one round.
     level : (N,) of a plain answer: whoever is stopped later is at least at the levels before.
     reached : where each round stopped, if errors of some change the targets of others.
+
+    Out of time nothing is proved.
     """
     rounds = int(stage.max()) + 1
     up, down, rounding = room.copy(), drop.copy(), np.full(len(room), ROUNDING)
@@ -88,6 +91,8 @@ def carried(
     targets = Targets(stage, reached, together.sums)
     rough, moved = Targets(stage, reached, each_alone), Moved(proofs)
     for _ in range(SWEEPS):
+        if clock.late():
+            return Bounds(np.full(len(room), np.inf), np.ones(len(room)), rounding)
         before = up.copy(), down.copy(), rounding.copy(), crowd
         lost = np.zeros(len(room))
         if uses is not None and rounds > 1:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.allocation import Allocation
 from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby.begun import of_levels, of_rounds
@@ -73,7 +74,7 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
     """
     inst, share = alloc.instance, np.maximum(alloc.shares, 0.0)
     rounds = len(alloc.rounds or ()) if order is None else int(order.stage.max()) + 1
-    if not (looked_for(alloc, rounds) and np.isfinite(share).all()):
+    if clock.late() or not (looked_for(alloc, rounds) and np.isfinite(share).all()):
         return None
     with np.errstate(all="ignore"):
         system = System.of(alloc, share)

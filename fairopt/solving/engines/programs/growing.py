@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.errors import SolverFailure
-from fairopt.highs import quiet
+from fairopt.highs import quiet, run
 from fairopt.instance import Bools, Floats, Ints
 
 TIGHT = 1e-10
@@ -188,11 +188,11 @@ def _run(model: Any, rows: int) -> None:
     import highspy
 
     model.setOptionValue("simplex_iteration_limit", PIVOTS * (rows + 100))
-    model.run()
+    run(model)
     if model.getModelStatus() == highspy.HighsModelStatus.kIterationLimit:
         model.setOptionValue("dual_simplex_cost_perturbation_multiplier", 1.0)
         model.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
-        model.run()
+        run(model)
     if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         told = model.modelStatusToString(model.getModelStatus())
         raise SolverFailure(f"HiGHS, on columns that grow in number: {told}")

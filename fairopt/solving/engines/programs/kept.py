@@ -20,8 +20,6 @@ nothing, and is given back at the end.
 
 from __future__ import annotations
 
-import contextlib
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +28,7 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.errors import SolverFailure
-from fairopt.highs import quiet
+from fairopt.highs import quiet, run
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.solving.engines import units
 from fairopt.solving.engines.point import Point, Question
@@ -273,9 +271,7 @@ class _Model:
 
     def _run(self) -> None:
         """Run; if that fails, from scratch, then with a little room below the frozen users."""
-        if clock.left() < math.inf:
-            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + clock.left())
-        self.highs.run()
+        run(self.highs)
         if self.highs.getModelStatus() == self.limit:
             self._longer()
         for room in (0.0, *KEPT):
@@ -285,7 +281,7 @@ class _Model:
             self.highs.clearSolver()
             for n in np.flatnonzero(self.frozen).tolist() if room else ():
                 self.highs.changeRowBounds(n, float(self.least[n]) * (1 - room), np.inf)
-            self.highs.run()
+            run(self.highs)
         status = self.highs.getModelStatus()
         if status != self.optimal:
             raise SolverFailure(f"HiGHS: {self.highs.modelStatusToString(status)}")
@@ -299,7 +295,7 @@ class _Model:
             self.highs.clearSolver()
             self.highs.setOptionValue("solver", "ipx")
         self.highs.setOptionValue("simplex_iteration_limit", 100 * self.most)
-        self.highs.run()
+        run(self.highs)
         self.highs.setOptionValue("simplex_iteration_limit", self.most)
         self.highs.setOptionValue("solver", "simplex")
 
@@ -369,8 +365,12 @@ class _Refined(_Model):
                 self.highs.setBasis()
                 self.highs.setOptionValue("simplex_iteration_limit", 100 * self.most)
             # whatever HiGHS says of its basis: the vertex tells whether it is right
-            with contextlib.suppress(SolverFailure):
+            try:
                 self._run()
+            except clock.OutOfTime:
+                raise
+            except SolverFailure:
+                pass
             found = self.data.vertex(self.highs.getBasicVariables()[1])
             if found is not None and found.wrong <= WRONG:
                 break

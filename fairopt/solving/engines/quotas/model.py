@@ -14,7 +14,7 @@ import numpy as np
 
 from fairopt.errors import SolverFailure
 from fairopt.formulas.lowered import PLACE, Lowered
-from fairopt.highs import quiet
+from fairopt.highs import quiet, run
 from fairopt.instance import Floats
 from fairopt.solving.engines.path import level
 
@@ -152,7 +152,7 @@ class LevelModel:
         self.highs.changeColBounds(self.t, least / self.scale, most / self.scale)
         if self.wide:
             self.highs.setOptionValue("solver", "ipm")
-        self.highs.run()
+        run(self.highs)
         if self.wide:  # the next program starts from this one's basis
             self.highs.setOptionValue("solver", "simplex")
             self.wide = False
@@ -163,14 +163,14 @@ class LevelModel:
             if len(self.alone):
                 self._coarser()
             self.highs.setOptionValue("presolve", "off")
-            self.highs.run()
+            run(self.highs)
             self.highs.setOptionValue("presolve", "choose")
         if self.highs.getModelStatus() != self.optimal:
             # with shares kept exactly there may be no room for the solver's own rounding
             for n in np.flatnonzero((self.slope == 0) & (self.offset > 0)).tolist():
                 self.offset[n] *= 1 - KEPT
                 self.highs.changeRowBounds(n, float(self.offset[n]), np.inf)
-            self.highs.run()
+            run(self.highs)
         if self.highs.getModelStatus() != self.optimal:
             status = self.highs.modelStatusToString(self.highs.getModelStatus())
             raise SolverFailure(f"HiGHS: {status}")
