@@ -107,8 +107,8 @@ def digest(folder: str) -> str:
     return found.hexdigest()[:12]
 
 
-def one(folder: str, way: str) -> dict[str, Any]:
-    """One run, in this process and its workers."""
+def one(folder: str, way: str, journal: Path | None = None) -> dict[str, Any]:
+    """One run, in this process and its workers; each pass is a line of the journal."""
     source = fo.Partitions(folder)
     calls: list[int] = []
     begun = processor()
@@ -118,6 +118,16 @@ def one(folder: str, way: str) -> dict[str, Any]:
 
         def progress(passes: int, doing: str) -> None:
             calls.append(passes)
+            if journal is not None:
+                told = {
+                    "pass": len(calls),
+                    "doing": doing,
+                    "seconds": time.perf_counter() - start,
+                    "in passes": timed.seconds,
+                    "caller, MB": peak(),
+                }
+                with journal.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(told) + "\n")
             if len(calls) == KILLED and doomed:
                 os.kill(doomed.pop(), signal.SIGKILL)
 
@@ -153,9 +163,10 @@ def one(folder: str, way: str) -> dict[str, Any]:
     }
 
 
-def run(folder: Path, way: str) -> dict[str, Any]:
+def run(folder: Path, way: str, journal: Path | None = None) -> dict[str, Any]:
     """The same in a process of its own."""
     command = [sys.executable, __file__, "--one", str(folder), way]
+    command += [] if journal is None else ["--journal", str(journal)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -250,9 +261,10 @@ def main() -> None:
     parser.add_argument("--ways", nargs="*", default=WAYS, choices=WAYS)
     parser.add_argument("--one", nargs=2, metavar=("FOLDER", "WAY"), help=argparse.SUPPRESS)
     parser.add_argument("--write", type=Path)
+    parser.add_argument("--journal", type=Path, help="a line of every pass of the last run")
     given = parser.parse_args()
     if given.one:
-        print(json.dumps(one(*given.one)))
+        print(json.dumps(one(*given.one, given.journal)))
         return
     users, most, part = given.users, given.most, 100_000
     if given.quick:
@@ -266,7 +278,7 @@ def main() -> None:
     if most:
         with tempfile.TemporaryDirectory() as folder:
             write(Path(folder, "in"), most, given.part)
-            rows.append(run(Path(folder, "in"), WAYS[1]))
+            rows.append(run(Path(folder, "in"), WAYS[1], given.journal))
             print(line(rows[-1]), flush=True)
     if given.write:
         given.write.write_text(page(rows, size), encoding="utf-8")

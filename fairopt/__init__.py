@@ -171,7 +171,7 @@ def _duals() -> Callable[..., Any]:
 
 @upstairs.conditions.is_fetched_by
 def _conditions() -> Callable[..., Any]:
-    from fairopt.kkt.frames import frame
+    from fairopt.kkt import frame
 
     return frame
 

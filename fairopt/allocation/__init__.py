@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from fairopt import criteria, upstairs
 from fairopt.allocation import html
+from fairopt.allocation.amounts import Stopped
 from fairopt.allocation.check import Certificate
 from fairopt.allocation.fields import (
     checked,
@@ -24,7 +25,6 @@ from fairopt.allocation.fields import (
     told,
 )
 from fairopt.allocation.objective import worth
-from fairopt.allocation.stopped import Stopped
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas import parameters, penalties
 from fairopt.formulas.blocked import Blocked, Stops, task_cost

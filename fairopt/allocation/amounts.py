@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 
 from fairopt.allocation.check import Certificate
 from fairopt.allocation.fields import Round
-from fairopt.formulas import families, rows
+from fairopt.formulas import blocked, blocked_rules, families, rows
+from fairopt.formulas.blocked import Blocked, Stops, each_blocked, each_stopped
 from fairopt.instance import Floats, Instance, frozen, sealed
 from fairopt.instance.quotas.ways import ALL
 
@@ -135,3 +137,46 @@ class Amounts:
         """(I, R) used / (count c); 0 for a resource that the row does not have."""
         pool = self.instance.pool
         return frozen(np.divide(self.used, pool, out=np.zeros_like(pool), where=pool > 0))
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Stopped(Amounts):
+    """An answer that says what stops its users."""
+
+    @cached_property
+    def blocked(self) -> tuple[Blocked, ...]:
+        """Which full resource of which server stops each user from getting more, user by user.
+
+        If the answer has prices: on the servers where a unit of share is cheapest for the user,
+        the full resources with a price; of a max-min answer at the prices of the user's own level.
+        Otherwise: every full resource that the user demands on a
+        server it may use. Ceilings and quotas are named in the place of a server ("org's quota").
+        """
+        return tuple(self.each_blocked())
+
+    def each_stopped(self) -> Iterator[Stops]:
+        """What stops each user, by position, computed one user at a time."""
+        if self.prices is None and self.level_prices is not None and self.instance.linear:
+            return blocked.each_by_level(
+                self.instance, self.totals, self.utilisation, self.score, self.level_prices
+            )
+        return each_stopped(
+            self.instance, self.totals, self.utilisation, self.score, self.prices, self.limit_prices
+        )
+
+    def each_blocked(self) -> Iterator[Blocked]:
+        """The entries of `blocked`, computed one at a time."""
+        if not self.instance.plain:
+            if self.rounds:
+                return blocked_rules.each_in_rounds(self.instance, self.by_way, self.rounds)
+            return blocked_rules.each_blocked(
+                self.instance,
+                self.by_way,
+                self.prices,
+                self.limit_prices,
+                self.bound_prices,
+                self.node_prices,
+                self.rule_prices,
+                self.limit_on_prices,
+            )
+        return each_blocked(self.instance, self.each_stopped(), self.prices, self.limit_prices)

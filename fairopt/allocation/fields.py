@@ -15,7 +15,7 @@ from fairopt.errors import BadInput, Fault
 from fairopt.formulas import families, parameters
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance, is_sealed, sealed
-from fairopt.instance.near import nearest
+from fairopt.instance.labels import nearest
 from fairopt.instance.quotas.records import Table
 
 ROUND = ("t", "jump", "priority", "users", "prices")

@@ -11,7 +11,7 @@ import numpy as np
 from fairopt import criteria
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate
-from fairopt.auditing.moves import fewest
+from fairopt.auditing.changes import fewest
 from fairopt.auditing.reach import Reach, Today, reaches
 from fairopt.auditing.rules import Broken, broken
 from fairopt.certificates import certify

@@ -22,7 +22,7 @@ from fairopt.certificates.bound import Place, PlaceSums, Proved, bound, nothing,
 from fairopt.certificates.given import Given
 from fairopt.certificates.question import Question
 from fairopt.formulas import welfare
-from fairopt.instance import Floats, Ints
+from fairopt.instance import Bools, Floats, Ints
 
 STEPS, ENOUGH = 14, 5e-13
 """most steps with two floats; a bound that needs no better one"""
@@ -61,7 +61,7 @@ def search(
         nothing is hoped for.
     rooms : with which to begin, one after another.
     """
-    best = SearchFound(nothing(question.users), None)
+    best, tried = SearchFound(nothing(question.users), None), list[Bools]()
     most = STEPS if parts == 2 else STEPS + 4 * parts
     # of many columns few leave in a step: as long as that brings rows closer there may be more
     most = most if tries >= STEPS else 2 * most
@@ -70,6 +70,10 @@ def search(
         here = place_of(question, answer, parts)
         for room in rooms:
             point, least, known, error = _begun(question, here, room), np.inf, None, np.inf
+            if point is not None:
+                if any(np.array_equal(point.full, before) for before in tried):
+                    continue  # from the same beginning everything would come again
+                tried.append(point.full)
             stalls, start = 0, None
             over, lost = np.inf, 0
             for step in clock.steps(most):

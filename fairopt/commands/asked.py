@@ -87,7 +87,7 @@ class NamedNodes:
         ------
         UsageError : a node that is none, or a second time.
         """
-        from fairopt.instance.near import nearest
+        from fairopt.instance.labels import nearest
 
         inst = self.model.instance
         known = {*inst.users, *inst.servers}
@@ -151,7 +151,7 @@ def newcomer(text: str, instance: Instance) -> tuple[str, dict[str, Any]]:
     UsageError : not of that form, an unknown queue or resource, a task that fits nowhere.
     """
     from fairopt.files.quantities import NoQuantity, quantity
-    from fairopt.instance.near import nearest
+    from fairopt.instance.labels import nearest
 
     def wrong(found: str, wanted: str) -> UsageError:
         return UsageError(f"--add {text}: found {found}; wanted {wanted}")

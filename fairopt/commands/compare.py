@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fairopt import files
-from fairopt.commands import completion, output, progress
+from fairopt.commands import complete, output, progress
 
 FORMATS = ("terminal", "markdown", "latex", "csv")
 USERS = 4
@@ -16,7 +16,7 @@ USERS = 4
 
 
 @click.command("compare", context_settings={"max_content_width": 100})
-@completion.model_argument
+@complete.model_argument
 @click.option("--seed", type=int, default=0, show_default=True, help="For random schedulers.")
 @click.option(
     "--format",

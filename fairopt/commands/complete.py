@@ -4,13 +4,41 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import CompletionItem, get_completion_class
 
 from fairopt import storage
 from fairopt.commands.output import remark, to_stdout
 from fairopt.errors import UsageError
+
+
+def models(context: click.Context, option: click.Parameter, given: str) -> list[CompletionItem]:
+    """Shipped models that begin with what was typed, then files."""
+    from fairopt import files
+
+    found = [
+        CompletionItem(m.name, help=m.title) for m in files.models() if m.name.startswith(given)
+    ]
+    return [*found, CompletionItem(given, type="file")]
+
+
+def notions(context: click.Context, option: click.Parameter, given: str) -> list[CompletionItem]:
+    """Names of notions that begin with what was typed."""
+    from fairopt.notions import NOTIONS
+
+    return [
+        CompletionItem(name, help=notion.summary)
+        for name, notion in NOTIONS.items()
+        if name.startswith(given)
+    ]
+
+
+def model_argument(command: Any) -> Any:
+    """The argument MODEL, with its completion."""
+    return click.argument("model", shell_complete=models)(command)
+
 
 PLACES = {
     "bash": ("XDG_DATA_HOME", ".local/share", "bash-completion/completions/fairopt"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fairopt.commands import asked, completion, notion_options, output, progress
+from fairopt.commands import asked, complete, notion_options, output, progress
 from fairopt.commands.grouped import Grouped
 
 SCHEMA = "fairopt/explain/v1"
@@ -19,7 +19,7 @@ SCHEMA = "fairopt/explain/v1"
     epilog=f"\b\nNotions:\n{notion_options.listed()}",
     context_settings={"max_content_width": 100},
 )
-@completion.model_argument
+@complete.model_argument
 @click.argument("user")
 @notion_options.options
 @click.option("--case", type=int, metavar="K", help="Solve the model's case number K, from 1.")

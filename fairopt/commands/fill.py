@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from fairopt import files
-from fairopt.commands import completion, output, progress
+from fairopt.commands import complete, output, progress
 
 FORMATS = ("terminal", "markdown", "latex", "csv")
 
 
 @click.command("fill", context_settings={"max_content_width": 100})
-@completion.model_argument
+@complete.model_argument
 @click.option(
     "--scheduler",
     default="rps-dsf",

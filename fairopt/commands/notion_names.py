@@ -7,7 +7,7 @@ from typing import Any
 
 from fairopt.commands import output
 from fairopt.errors import UsageError
-from fairopt.instance.near import nearest
+from fairopt.instance.labels import nearest
 from fairopt.notions import NOTIONS
 
 OTHERS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from fairopt.commands import completion, notion_names
+from fairopt.commands import complete, notion_names
 from fairopt.commands.grouped import NotionOption
 from fairopt.criteria import CRITERIA
 from fairopt.errors import UsageError
@@ -50,7 +50,7 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--notion",
         metavar="NAME",
-        shell_complete=completion.notions,
+        shell_complete=complete.notions,
         help="A notion of the list below; default the model's own.",
     )(command)
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fairopt import files
-from fairopt.commands import completion, conditions, notion_options, output, progress
+from fairopt.commands import complete, conditions, notion_options, output, progress
 from fairopt.commands.grouped import Grouped
 from fairopt.errors import NotCertified
 
@@ -18,7 +18,7 @@ from fairopt.errors import NotCertified
     epilog=f"\b\nNotions:\n{notion_options.listed()}",
     context_settings={"max_content_width": 100},
 )
-@completion.model_argument
+@complete.model_argument
 @notion_options.options
 @click.option("--case", type=int, metavar="K", help="Solve the model's case number K, from 1.")
 @click.option(

@@ -7,15 +7,7 @@ from typing import Any
 import click
 
 from fairopt import files
-from fairopt.commands import (
-    completion,
-    notion_options,
-    output,
-    sweep_grid,
-    sweep_table,
-    sweep_workers,
-    work,
-)
+from fairopt.commands import complete, notion_options, output, sweep_table, sweep_workers, work
 from fairopt.commands.grouped import Grouped
 from fairopt.errors import UsageError
 
@@ -23,7 +15,7 @@ KINDS = ("frontier", "shares", "utilisation")
 
 
 @click.command("sweep", cls=Grouped, context_settings={"max_content_width": 100})
-@completion.model_argument
+@complete.model_argument
 @click.option(
     "--over",
     "axes",
@@ -109,7 +101,7 @@ def command(
     sweep_table.check(path, picture)
     problem = files.read(model)
     given = {key: value for key, value in parameters.items() if value is not None}
-    pairs, labels = sweep_grid.points(problem, axes, notion, case, given)
+    pairs, labels = sweep_table.points(problem, axes, notion, case, given)
     from fairopt import sweep
 
     with work.at_work("sweep", "points", len(pairs), jobs, dask, resume) as (executor, told):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairopt import files
-from fairopt.commands import completion, notion_options, output, progress
+from fairopt.commands import complete, notion_options, output, progress
 from fairopt.commands.grouped import Grouped
 from fairopt.errors import NotCertified, UsageError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     epilog=f"\b\nNotions:\n{notion_options.listed()}",
     context_settings={"max_content_width": 100},
 )
-@completion.model_argument
+@complete.model_argument
 @notion_options.options
 @click.option(
     "--optimum",

@@ -8,15 +8,82 @@ rate of one transaction: 0 where n_k = 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fairopt.dynamics import alpha_rates, judging
+from fairopt.dynamics import judging
+from fairopt.dynamics.judging import overrun
 from fairopt.dynamics.rate_formulas import bmf, bmf_two, drf, pf, pf_two
 from fairopt.errors import BadInput, Fault, SolverFailure
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair, BottleneckMaxFair, MaxMin, Notion, ProportionalFair
+
+STEPS = 80
+"""halvings of the ratio of the prices, in its logarithm at first: the last ones change no digit"""
+
+
+@dataclass(frozen=True)
+class Alpha:
+    """The rates for one alpha > 0; called as the batches of `rates`."""
+
+    alpha: float
+
+    def __call__(self, part: Floats, number: Floats) -> tuple[Floats, Floats]:
+        """Rates (S, K) and the prices (S, R) that prove them."""
+        if part.shape[1] == 1:
+            rates, prices = self(np.hstack([part, np.zeros_like(part)]), number)
+            return rates, prices[:, :1]
+        low, high = np.zeros(len(number)), np.ones(len(number))
+        ahead_low, ahead_high = self._ahead(part, number, low), self._ahead(part, number, high)
+        for _ in range(STEPS):
+            middle = (low + high) / 2
+            more = self._ahead(part, number, middle) > 0
+            low, high = np.where(more, middle, low), np.where(more, high, middle)
+        w = np.where(ahead_low <= 0, 0.0, np.where(ahead_high >= 0, 1.0, (low + high) / 2))
+        one = self._one(part, w)
+        rates = np.where(number > 0, number * np.where(np.isfinite(one), one, 0.0), 0.0)
+        used = (rates @ part).max(axis=1)
+        size = np.where(used > 0, used, 1.0)
+        return rates / size[:, None], np.column_stack([w, 1 - w]) * (size**self.alpha)[:, None]
+
+    def _one(self, part: Floats, w: Floats) -> Floats:
+        """(S, K) rates of one transaction at the prices (w, 1 - w)."""
+        cost = w[:, None] * part[:, 0] + (1 - w)[:, None] * part[:, 1]
+        with np.errstate(divide="ignore"):
+            found: Floats = cost ** (-1 / self.alpha)
+        return found
+
+    def _ahead(self, part: Floats, number: Floats, w: Floats) -> Floats:
+        """(S,) use of the first resource less that of the second; infinite where a class is free.
+
+        A class that costs nothing uses what it does need without bound.
+        """
+        one = self._one(part, w)
+        apart = part[:, 0] - part[:, 1]
+        with np.errstate(invalid="ignore"):
+            each = np.where((number > 0) & (apart != 0), number * one * apart, 0.0)
+            found: Floats = each.sum(axis=1)
+        return found
+
+
+def off(part: Floats, number: Floats, rates: Floats, price: Floats, alpha: float) -> Floats:
+    """(S,) how far a state is from alpha-fairness at these prices (S, R), any at all.
+
+    Everybody's rate is cost^(-1/alpha), and what is not full costs nothing.
+    """
+    there = number > 0
+    one = np.divide(rates, number, out=np.zeros_like(rates), where=there)
+    cost = price @ part.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wanted = np.where(there, cost ** (-1 / alpha), 1.0)
+        apart = np.where(there, np.abs(one / wanted - 1.0), 0.0).max(axis=1)
+    money = price.sum(axis=1)
+    unfilled = (price * np.abs(1.0 - rates @ part)).sum(axis=1) / np.where(money > 0, money, 1.0)
+    wrong: Floats = np.maximum(apart, unfilled)
+    return np.where(there.any(axis=1), np.maximum(wrong, overrun(part, rates)), 0.0)
+
 
 BLOCK = 16_384
 """states worked on at a time: their arrays stay in the cache"""
@@ -91,7 +158,7 @@ def _off(
 ) -> Floats:
     """(S,) how far the rates are from what the notion asks, as a judge sees it."""
     if price is not None and isinstance(notion, AlphaFair):
-        return alpha_rates.off(part, number, rates, price, notion.alpha)
+        return off(part, number, rates, price, notion.alpha)
     if price is not None:
         return judging.priced(part, number, rates, price)
     dominant = notion == NAMED["drf"]
@@ -109,7 +176,7 @@ def batched(requirements: Floats, notion: Notion) -> Batch | None:
     if notion == NAMED["bmf"]:
         return bmf_two if two else bmf
     if two and isinstance(notion, AlphaFair) and notion == AlphaFair(notion.alpha):
-        return alpha_rates.Alpha(notion.alpha) if notion.alpha > 0 else None
+        return Alpha(notion.alpha) if notion.alpha > 0 else None
     return None
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from fairopt.allocation.writing import dumps, save
 from fairopt.files.answers import load, loads
-from fairopt.files.cases import Case
+from fairopt.files.cases import Case, shipped_root
 from fairopt.files.model import Model, models, read, write
-from fairopt.files.shipped import shipped_root
 
 __all__ = [
     "Case",

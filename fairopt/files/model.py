@@ -18,9 +18,8 @@ from typing import Any
 from fairopt import storage
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.files import folders
-from fairopt.files.cases import Case, read_cases
+from fairopt.files.cases import Case, Shipped, all_shipped, near_models, read_cases
 from fairopt.files.mistaken import taken_for_another
-from fairopt.files.shipped import Shipped, all_shipped, near_models
 from fairopt.files.tables import arrays_of, tables_of
 from fairopt.files.whole import WholeKeys, by_user, read_whole
 from fairopt.instance import Instance

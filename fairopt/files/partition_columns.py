@@ -11,7 +11,7 @@ import numpy as np
 
 from fairopt.errors import Fault
 from fairopt.instance import Bools, Floats
-from fairopt.instance.near import nearest
+from fairopt.instance.labels import nearest
 from fairopt.instance.partition import MOST, Partition
 
 DEFAULTS = {"weight": 1.0, "limit": np.inf}

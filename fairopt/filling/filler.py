@@ -14,8 +14,7 @@ from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.filling.cluster import Machines
 from fairopt.filling.criteria import CRITERIA
 from fairopt.filling.selection import VISITS
-from fairopt.filling.server_first import ServerFirst
-from fairopt.filling.user_first import UserFirst
+from fairopt.filling.user_first import ServerFirst, UserFirst
 from fairopt.formulas.schedulers import find
 from fairopt.instance import Instance, Ints
 

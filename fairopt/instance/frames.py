@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from fairopt.errors import BadInput, Fault
-from fairopt.instance.near import nearest
+from fairopt.instance.labels import nearest
 
 NAME, PAIR = "name", ("user", "server")
 USER = {"weight": 1.0, "limit": math.inf}

@@ -12,7 +12,7 @@ from typing import Any
 
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import Instance
-from fairopt.instance.near import nearest
+from fairopt.instance.labels import nearest
 
 MOST = 100
 """most faults reported; a file of another kind may have millions"""

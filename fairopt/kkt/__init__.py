@@ -16,15 +16,19 @@ per-server-drf, bmf   shares and bottlenecks
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.by_rows import in_limits
-from fairopt.errors import UsageError
+from fairopt.errors import MissingExtra, UsageError
 from fairopt.instance import Floats
 from fairopt.kkt import bottlenecks, levels, pools, smooth, time
 from fairopt.kkt.table import ConditionsTable
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _FAMILIES: dict[str, Callable[[Allocation], tuple[ConditionsTable, ...]]] = {
     "alpha-fair": smooth.tables,
@@ -75,4 +79,20 @@ def duals(alloc: Allocation) -> Floats | None:
     return found[0]
 
 
-__all__ = ["ConditionsTable", "duals", "tables"]
+def frame(alloc: Allocation, what: str = "pairs") -> DataFrame:
+    """The table of pairs or rows; see `Allocation.kkt`."""
+    if what not in ("pairs", "rows"):
+        raise UsageError(f"kkt: found {what!r}; wanted pairs or rows")
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtra("kkt needs pandas: pip install 'fairopt[frame]'") from error
+    found = tables(alloc)
+    index = ["user", "server"] if what == "pairs" else ["server", "resource"]
+    frames = [pd.DataFrame(dict(getattr(table, what))).set_index(index) for table in found]
+    if alloc.kind["name"] != "max-min":
+        return frames[0]
+    return pd.concat(frames, keys=range(1, len(frames) + 1), names=["level"])
+
+
+__all__ = ["ConditionsTable", "duals", "frame", "tables"]

@@ -17,8 +17,7 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.frames import clean
 from fairopt.errors import UsageError
 from fairopt.instance import Floats
-from fairopt.kkt.columns import named
-from fairopt.kkt.table import ConditionsTable
+from fairopt.kkt.table import ConditionsTable, named
 
 NEAR = 1e-6
 """levels nearer than this, relative, are equal, and a resource is full of which less is left"""

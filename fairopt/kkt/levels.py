@@ -17,8 +17,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.errors import UsageError
 from fairopt.instance import Floats
-from fairopt.kkt.columns import constraints, priced, trimmed
-from fairopt.kkt.table import ConditionsTable
+from fairopt.kkt.table import ConditionsTable, constraints, priced, trimmed
 
 TIE = 1e-9
 """levels whose relative difference is at most this are one level"""

@@ -15,8 +15,7 @@ from fairopt.allocation import Allocation
 from fairopt.errors import UsageError
 from fairopt.formulas import pools
 from fairopt.instance import Floats
-from fairopt.kkt.columns import constraints, priced, settled, trimmed
-from fairopt.kkt.table import NO_PRICES, ConditionsTable
+from fairopt.kkt.table import NO_PRICES, ConditionsTable, constraints, priced, settled, trimmed
 
 
 def tables(alloc: Allocation) -> tuple[ConditionsTable, ...]:

@@ -20,8 +20,7 @@ from fairopt.allocation import Allocation
 from fairopt.errors import UsageError
 from fairopt.formulas import penalties, welfare
 from fairopt.instance import Floats
-from fairopt.kkt.columns import constraints, priced
-from fairopt.kkt.table import NO_PRICES, ConditionsTable
+from fairopt.kkt.table import NO_PRICES, ConditionsTable, constraints, priced
 
 CONDITION = "nu = cost - gain >= 0, and 0 where x > 0; lambda > 0 only where slack is 0"
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.errors import UsageError
-from fairopt.kkt.columns import LIMIT_OF, named, settled
-from fairopt.kkt.table import ConditionsTable
+from fairopt.kkt.table import LIMIT_OF, ConditionsTable, named, settled
 
 
 def tables(alloc: Allocation) -> tuple[ConditionsTable, ...]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import Bools, Floats, Instance
-from fairopt.instance.near import nearest
+from fairopt.instance.labels import nearest
 from fairopt.instance.quotas import Bound, Guarantee, Quotas
 from fairopt.overtime.periods import Budget, Promise, Slices
 from fairopt.overtime.wanted import modes_of, wanted

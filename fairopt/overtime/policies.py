@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairopt.errors import UsageError
-from fairopt.instance.near import nearest
+from fairopt.instance.labels import nearest
 from fairopt.overtime.durations import hours
 
 FORGETS = "found 0; wanted > 0 (half-life 0 is not one thing: Kueue forgets all, KAI nothing)"

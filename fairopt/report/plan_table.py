@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairopt.errors import UsageError
-from fairopt.instance.near import nearest
+from fairopt.instance.labels import nearest
 from fairopt.report import plan_text
 from fairopt.report.tables import WHOLE, table_text
 from fairopt.report.words import number

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairopt.errors import UsageError
 from fairopt.filling.compared import text
-from fairopt.instance.near import nearest
+from fairopt.instance.labels import nearest
 from fairopt.report.replay_text import OUTPUT, TASKS, number
 
 SCHEMA = "fairopt/replay/owed/v1"

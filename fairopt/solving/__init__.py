@@ -22,8 +22,7 @@ from fairopt.notions.way import OneProgram
 from fairopt.solving import again, answering
 from fairopt.solving import near as nearby
 from fairopt.solving.answering import SOLVERS, scores
-from fairopt.solving.engines.answer import How
-from fairopt.solving.engines.point import divided
+from fairopt.solving.engines.point import How, divided
 
 
 def solve(
@@ -257,9 +256,9 @@ def _way(instance: Instance, notion: Notion, reduce: bool) -> answering.Ladder:
     if _by_itself(notion):
         return answering.answer
     if _beside_rows(instance, notion):
-        from fairopt.solving import tradeoff_rows
+        from fairopt.solving import tradeoff
 
-        return tradeoff_rows.answer
+        return tradeoff.answer
     if notion.family not in RULED:
         from fairopt.solving import in_limits
 

@@ -10,7 +10,7 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.proof import log_scale
 from fairopt.errors import UsageError
 from fairopt.instance import Floats, Instance
-from fairopt.solving.engines.answer import How
+from fairopt.solving.engines.point import How
 from fairopt.solving.ladder import AlphaLadder, rungs
 from fairopt.solving.prices import normalised, within_reach
 

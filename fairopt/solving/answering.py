@@ -17,8 +17,7 @@ from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion, on_its_own
 from fairopt.notions.notion import SameAs
 from fairopt.notions.way import Levels, OneProgram, Patterns, Procedure, Way
-from fairopt.solving.engines.answer import Answer, How
-from fairopt.solving.engines.point import fitted
+from fairopt.solving.engines.point import Answer, How, fitted
 from fairopt.solving.reduce import reduce as reducing
 
 SOLVERS = ("auto", "interior", "clarabel", "ecos", "scs", "highs")

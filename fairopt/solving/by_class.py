@@ -25,7 +25,7 @@ from fairopt.notions import Notion
 from fairopt.solving import infeasible
 from fairopt.solving.best import Rung, Seen, Verdict
 from fairopt.solving.engines import path, units
-from fairopt.solving.engines.answer import How
+from fairopt.solving.engines.point import How
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.quotas import conflict, naming, stated
 from fairopt.solving.ruled import INTERIOR, RuledLadder, settings, tasks

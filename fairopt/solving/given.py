@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas.parameters import words
 from fairopt.instance import Bools, Floats, Instance
-from fairopt.instance.near import nearest
+from fairopt.instance.labels import nearest
 
 Amounts = Mapping[str, float] | ArrayLike
 """of each resource, by name or in the order of the instance"""

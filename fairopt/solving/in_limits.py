@@ -11,7 +11,7 @@ from fairopt.formulas.limits import limited
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion
 from fairopt.solving import answering
-from fairopt.solving.engines.answer import How
+from fairopt.solving.engines.point import How
 from fairopt.solving.engines.quotas import naming
 
 

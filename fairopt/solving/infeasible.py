@@ -8,7 +8,7 @@ from fairopt.certificates.conflict import impossible
 from fairopt.errors import Infeasible
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats, Instance
-from fairopt.solving.engines.quotas import conflict, naming, own_conflict
+from fairopt.solving.engines.quotas import conflict, naming
 
 
 def check(instance: Instance, low: Lowered, floor: Floats) -> None:
@@ -36,7 +36,7 @@ def check(instance: Instance, low: Lowered, floor: Floats) -> None:
 
 def _rules_fit(instance: Instance, low: Lowered, floor: Floats) -> None:
     """Raise Infeasible if the rules and guarantees do not fit, with an irreducible set of them."""
-    found = own_conflict.clash(low, floor)
+    found = conflict.clash(low, floor)
     if found is None:
         return
     most = instance.alone[instance.ways.owner[low.way], low.server]

@@ -210,10 +210,11 @@ class AlphaLadder(Best):
             label = "prices, smoothed warily" if wary else "prices, smoothed"
             first = self.record(label, None if found is None else found.point, told)
             many = len(self.question.pairs[0]) >= MANY
-            later = first is not None and (many or sight(first.alloc) > self.gap)
+            ended = found is not None and found.ended
+            later = first is not None and ended and (many or sight(first.alloc) > self.gap)
             if not later:
                 self.compare(first)
-            if found is not None and (later or (self.short() and self.right())):
+            if found is not None and ended and (later or (self.short() and self.right())):
                 found = smoothed.closer(self.question, found)
                 told = "" if found is None else found.told
                 second = self.record("prices, closer", None if found is None else found.point, told)

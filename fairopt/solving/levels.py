@@ -16,8 +16,8 @@ from fairopt.certificates.nearby.verdict import mended
 from fairopt.errors import SolverFailure
 from fairopt.instance import Floats, Instance
 from fairopt.solving.best import Best, Rung
-from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.interior.behind import Behind
+from fairopt.solving.engines.point import How
 from fairopt.solving.engines.polish.levels import polished, settled
 from fairopt.solving.engines.programs import conic, sequence
 from fairopt.solving.level_part import ClusterPart, LevelsFound, in_order

@@ -21,11 +21,10 @@ from fairopt.notions import MaxMin, Notion
 from fairopt.solving import by_class, infeasible, renamed
 from fairopt.solving.best import Rung
 from fairopt.solving.engines import path, units
-from fairopt.solving.engines.answer import How
+from fairopt.solving.engines.point import How
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.quotas import conflict, naming, rounds, stated
-from fairopt.solving.engines.quotas.kept import kept
-from fairopt.solving.engines.quotas.sharpened import sharpened
+from fairopt.solving.engines.quotas.sharpened import kept, sharpened
 from fairopt.solving.ruled import INTERIOR, TRIFLE, RuledLadder, settings, tasks
 
 NOTHING = 1e-15

@@ -15,7 +15,7 @@ from fairopt.formulas.started import before, held, real_ways, ruled
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion
 from fairopt.solving import infeasible, quotas
-from fairopt.solving.engines.answer import How
+from fairopt.solving.engines.point import How
 
 
 def answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allocation:

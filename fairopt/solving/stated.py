@@ -21,10 +21,9 @@ from fairopt.program import RuledSet
 from fairopt.solving import infeasible, ruled
 from fairopt.solving.best import Best, Rung
 from fairopt.solving.engines import units
-from fairopt.solving.engines.answer import How
-from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.point import How, Question
 from fairopt.solving.engines.programs import conic, sequence
-from fairopt.solving.engines.programs import patterns as search
+from fairopt.solving.engines.programs import linear as search
 from fairopt.solving.engines.quotas import naming
 
 

@@ -13,7 +13,7 @@ from fairopt.errors import FairoptError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion
 from fairopt.solving import quotas
-from fairopt.solving.engines.answer import How
+from fairopt.solving.engines.point import How
 from fairopt.solving.reduce import Reduction, reduce_ruled
 
 BY_SERVER, BY_USER = ("prices",), ("limit_prices", "floor_prices")

@@ -14,7 +14,7 @@ from fairopt.instance import Instance
 from fairopt.instance.quotas import Quotas
 from fairopt.instance.reading import nearest
 from fairopt.notions import NOTIONS, Notion, make
-from fairopt.sweeping import quota_axes
+from fairopt.sweeping import axis
 from fairopt.sweeping.axis import MOST
 
 KINDS = {
@@ -27,7 +27,7 @@ KINDS = {
 """numbers of an instance that can be swept: weight.USER, capacity.SERVER.RESOURCE, ..."""
 RULE = "rule"
 """the amount of a rule of one's own: rule.NAME"""
-_ALL = (*KINDS, *quota_axes.AMOUNTS, RULE)
+_ALL = (*KINDS, *axis.AMOUNTS, RULE)
 SHOWN = 20
 
 
@@ -136,9 +136,9 @@ def _name_faults(
 def _pattern(kind: str) -> str:
     if kind == RULE:
         return "rule.NAME"
-    if kind in quota_axes.AMOUNTS:
+    if kind in axis.AMOUNTS:
         return f"{kind}.MEMBER.RESOURCE"
-    return ".".join([kind, *(axis[:-1].upper() for axis in KINDS[kind])])
+    return ".".join([kind, *(along[:-1].upper() for along in KINDS[kind])])
 
 
 def _path_faults(instance: Instance, name: str) -> Iterator[Fault]:
@@ -148,7 +148,7 @@ def _path_faults(instance: Instance, name: str) -> Iterator[Fault]:
         yield Fault(f"--over {name}", f"{kind!r}", wanted)
     elif (
         _rule(instance, name) is None
-        and quota_axes.axis_of(instance, name) is None
+        and axis.axis_of(instance, name) is None
         and _position(instance, name) is None
     ):
         rest = name.split(".", 1)[1]
@@ -162,9 +162,9 @@ def _all_names(instance: Instance, kind: str) -> Iterator[tuple[str, ...]]:
         yield from ((rule.name,) for rule in instance.rules or ())
         return
     if kind in KINDS:
-        yield from itertools.product(*(getattr(instance, axis) for axis in KINDS[kind]))
+        yield from itertools.product(*(getattr(instance, along) for along in KINDS[kind]))
     if kind not in KINDS or kind == "weight":
-        yield from ((name,) for name in quota_axes.names_of(instance, kind))
+        yield from ((name,) for name in axis.names_of(instance, kind))
 
 
 def _rule(instance: Instance, name: str) -> int | None:
@@ -204,10 +204,10 @@ def _changed(instance: Instance, numbers: Mapping[str, Any]) -> Instance:
             amounts: dict[str, Any] = {rules[k].sense: value}
             changes["rules"] = [*rules[:k], replace(rules[k], **amounts), *rules[k + 1 :]]
             continue
-        axis = quota_axes.axis_of(instance, name)
-        if axis is not None:
+        swept = axis.axis_of(instance, name)
+        if swept is not None:
             quotas = changes.get("quotas", instance.quotas) or Quotas()
-            changes["quotas"] = quota_axes.changed(quotas, axis, value)
+            changes["quotas"] = axis.changed(quotas, swept, value)
             continue
         if kind not in changes:
             # that counts are whole numbers is checked by the instance

@@ -140,3 +140,29 @@ def test_a_row_that_is_just_full_or_all_but(alpha: float, slack: float) -> None:
         found = proof(alloc)
         contains(found.proved, alloc, np.zeros(2))
         assert fo.certify(alloc).certified
+
+
+def test_from_the_same_beginning_nothing_is_searched_twice(monkeypatch) -> None:
+    """Rows with nothing left are full whatever may be left of them, and all else is the same."""
+    from fairopt.certificates import search as steps
+
+    alloc = solved(1.0, 1.0, 2)
+    question = asked(alloc)
+    begun: list[bytes] = []
+    first: list[bytes] = []
+    own = steps._begun
+
+    def noted(*args):
+        point = own(*args)
+        begun.append(point.full.tobytes())
+        return point
+
+    def stepped(question, point, seen):
+        first.append(point.full.tobytes())
+        return None, None
+
+    monkeypatch.setattr(steps, "_begun", noted)
+    monkeypatch.setattr(steps, "stepped", stepped)
+    search(question, given(alloc, question))
+    assert len(begun) == len(steps.ROOMS) and len(set(begun)) < len(begun)
+    assert first == list(dict.fromkeys(begun))

@@ -8,9 +8,8 @@ import pytest
 import fairopt as fo
 from fairopt.cli import run as command
 from fairopt.dynamics import service_rates
-from fairopt.dynamics.alpha_rates import Alpha, off
 from fairopt.dynamics.rate_formulas import pf_two
-from fairopt.dynamics.rates import class_rates, solved
+from fairopt.dynamics.rates import Alpha, class_rates, off, solved
 
 ALPHAS = (0.1, 0.5, 1.0, 3.0, 20.0)
 

@@ -23,7 +23,6 @@ REASONS = {
     "e": r"^(equal-m|sum-m): found",
     "f": r"^start: not used",
     "g": r"^near: found modes|^start: found rules",
-    "h": r"^Planner: found",
     "i": r"^merging: every user",
     "j": r"^kkt: found|^kkt: .* no prices",
     "k": r"^a horizon: found",

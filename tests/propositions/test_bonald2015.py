@@ -16,7 +16,7 @@ from fairopt.propositions.bonald2015 import statements as bonald2015
 from fairopt.propositions.bonald2015 import utility as utility
 from fairopt.propositions.statement import Undecided
 from fairopt.propositions.trials import chunk
-from fairopt.solving.engines.water.bottleneck_maps import enumerate_all
+from fairopt.solving.engines.water.one_pool import enumerate_all
 from tests.proposition_rows import rows_of, try_row
 
 # trials in which a counterexample is found; rows that are not here hold

@@ -126,3 +126,15 @@ def test_what_is_seen_at_first_sight_asks_for_no_search(
         assert error >= -np.log1p(-spoil) - 1e-6
     # what is kept for the judge changes nothing that it finds
     assert error == max(judge.measure(alloc.with_(tasks=alloc.tasks)))
+
+
+def test_a_path_cut_off_by_its_iterations_is_not_gone_on(monkeypatch) -> None:
+    """It would not make one step more, and be judged once more."""
+    monkeypatch.setattr(smoothed.path, "MOST", 3)
+    monkeypatch.setattr(smoothed, "closer", lambda question, found: pytest.fail("gone on"))
+    found = fo.solve(many(), fo.ProportionalFair())
+    assert [step["step"] for step in smooth(found)] == [
+        "prices, smoothed",
+        "prices, smoothed warily",
+    ]
+    same_as_of_a_stranger(found)

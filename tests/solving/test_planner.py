@@ -73,6 +73,84 @@ def test_shares_are_those_of_a_cold_solve(notion, seed):
                 assert told["bound"] <= told["before"] + 1e-5
 
 
+RULED = {
+    "quotas": {
+        "quotas": fo.Quotas(
+            [fo.Group("team", weight=2)],
+            {"u1": "team", "u2": "team"},
+            [fo.Guarantee("u3", "r1", 0.5)],
+            [fo.Bound("team", "r2", 3.0)],
+        )
+    },
+    "priorities": {"quotas": fo.Quotas(priority={"u1": 1, "u2": 1})},
+    "modes": {"modes": {"u1": [fo.Mode("fast"), fo.Mode("slow", {"r1": 0.5}, 0.4)]}},
+    "rules": {"rules": [fo.Rule("power", most=4, terms=[fo.Term(servers=["s1", "s2"])])]},
+    "limits on servers": {"limit_on": np.where(np.eye(14, 6) > 0, 0.5, np.inf)},
+    "already": {"start": np.eye(14)[0] * 3},
+}
+
+
+@pytest.mark.parametrize("what", RULED)
+@pytest.mark.parametrize("notion", [fo.ProportionalFair(), fo.MaxMin()], ids=lambda n: n.name)
+def test_rules_stay_with_their_names(notion, what):
+    """Answers are those of a cold solve; what is said of a user or server that goes and comes back
+    is said again."""
+    planner = fo.Planner(cluster().replace(**RULED[what]), notion)
+    first = planner.answer()
+    rules = planner.instance().quotas, planner.instance().rules, planner.instance().modes
+    demand = dict(zip(planner.users, planner.instance().demand, strict=True))
+    planner.change_user("u5", weight=3)
+    planner.answer()
+    planner.remove_user("u1")
+    planner.add_user("new", [0.2, 0.3, 0.1])
+    planner.add_server("more", [9, 9, 9], users=["new", "u2"])
+    planner.remove_server("s2")
+    answer = planner.answer()
+    assert answer.certificate.certified and answer.instance == planner.instance()
+    cold = fo.solve(planner.instance(), notion)
+    np.testing.assert_allclose(answer.shares, cold.shares, rtol=1e-6, atol=1e-9)
+    planner.add_user("u1", demand["u1"])
+    planner.add_server("s2", [9, 9, 9])
+    now = planner.instance()
+    assert (now.quotas, now.rules) == rules[:2] and (now.modes is None) == (rules[2] is None)
+    assert planner.answer().certificate.certified and first.certificate.certified
+
+
+def test_a_user_joins_a_group_and_rules_change():
+    inst = cluster(users=4)
+    planner = fo.Planner(inst, fo.MaxMin("tasks"))
+    team = fo.Quotas([fo.Group("team")], bounds=[fo.Bound("team", "r1", 1.0)])
+    planner.change_rules(quotas=team)
+    planner.change_user("u1", group="team")
+    planner.add_user("u9", [0.5, 0.1, 0.1], group="team")
+    held = planner.answer()
+    at = [held.instance.users.index(name) for name in ("u1", "u9")]
+    assert held.totals[at] @ held.instance.demand[at, 0] <= 1.0 + 1e-9
+    with pytest.raises(fo.BadInput, match="group"):
+        planner.change_user("u2", group="tema")
+    before = planner.instance()
+    with pytest.raises(fo.BadInput, match="nobody"):
+        planner.change_rules(modes={"nobody": [fo.Mode("a")]})
+    assert planner.instance() == before
+    planner.change_rules(quotas=None, rules=[fo.Rule("few", most=2, terms=[fo.Term()])])
+    assert planner.answer().totals.sum() == pytest.approx(2, rel=1e-6)
+
+
+def test_demand_by_server_is_that_of_a_server_alike():
+    inst = cluster(users=4)
+    both = np.stack([inst.demand, 2 * inst.demand], axis=1)[:, [0, 1, 0, 1, 0, 1]]
+    planner = fo.Planner(inst.replace(demand=both), fo.ProportionalFair())
+    planner.remove_server("s6")
+    with pytest.raises(fo.BadInput, match="like of more"):
+        planner.add_server("more", [9, 9, 9])
+    planner.add_server("more", [9, 9, 9], like="s2")
+    planner.change_user("u1", weight=2)
+    now = planner.instance()
+    np.testing.assert_array_equal(now.demand[:, -1], 2 * inst.demand)
+    np.testing.assert_array_equal(now.demand[:, 0], inst.demand)
+    assert planner.answer().certificate.certified
+
+
 def test_a_user_without_a_server_is_set_aside_and_comes_back():
     planner = fo.Planner(cluster(), fo.MaxMin())
     planner.change_user("u3", servers=[])
@@ -171,8 +249,9 @@ def test_a_wrong_change_is_named_and_changes_nothing(change, said):
 def test_what_it_does_not_know_is_named():
     with pytest.raises(fo.UsageError, match="max-min or alpha-fairness"):
         fo.Planner(cluster(), fo.PerServerDRF())
-    with pytest.raises(fo.UsageError, match="plain instance"):
-        fo.Planner(cluster().replace(limit_on=np.ones((14, 6))), fo.MaxMin())
+    bent = fo.Instance([[1.0]], [[4.0]], demand_power=[[0.5]])
+    with pytest.raises(fo.UsageError, match="demand that is not linear"):
+        fo.Planner(bent, fo.MaxMin())
     with pytest.raises(fo.BadInput, match="fairopt.Instance"):
         fo.Planner("cluster", fo.MaxMin())
 

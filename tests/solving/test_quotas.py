@@ -14,7 +14,7 @@ import fairopt as fo
 from benchmarks.trust.draws import Asked
 from fairopt import criteria
 from fairopt.solving import quotas
-from fairopt.solving.engines.answer import How
+from fairopt.solving.engines.point import How
 from tests.quota_cases import cards, story
 from tests.quota_draws import drawn
 

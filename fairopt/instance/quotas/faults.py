@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairopt.errors import Fault
-from fairopt.instance.near import nearest
+from fairopt.instance.labels import nearest
 from fairopt.instance.quotas.records import Bound, Guarantee, Quota, Quotas
 
 AMOUNT, MOST = "a finite number >= 0", "a number >= 0"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairopt.errors import Fault
-from fairopt.instance.near import nearest
+from fairopt.instance.labels import nearest
 from fairopt.instance.quotas.faults import LARGEST, shown
 from fairopt.instance.quotas.records import Mode, Table
 from fairopt.instance.sealing import sealed

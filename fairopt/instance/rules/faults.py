@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.errors import Fault, RuleWarning
-from fairopt.instance.near import nearest
+from fairopt.instance.labels import nearest
 from fairopt.instance.quotas.faults import LARGEST, shown
 from fairopt.instance.quotas.records import Quotas
 from fairopt.instance.rules.records import SENSES, Rule, Term

@@ -145,7 +145,7 @@ def _all_fair(inst: Instance) -> Iterator[Floats]:
     ------
     Undecided : too many maps.
     """
-    from fairopt.solving.engines.water.bottleneck_maps import at_map, choices
+    from fairopt.solving.engines.water.one_pool import at_map, choices
 
     part, weight, of = types(inst)
     sets = choices(part, np.full(len(part), np.inf))

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fairopt.solving.engines.quotas.kept import MANY, least
+from fairopt.solving.engines.quotas.sharpened import MANY, least
 
 SIZES = (3, MANY + 1)
 

@@ -12,7 +12,7 @@ from fairopt.errors import BadInput, SolverFailure, UsageError
 from fairopt.instance import Instance
 from fairopt.notions.bottleneck import BottleneckMaxFair
 from fairopt.solving.engines.water import one_pool as water_levels
-from fairopt.solving.engines.water.bottleneck_maps import enumerate_all
+from fairopt.solving.engines.water.one_pool import enumerate_all
 
 BMF = BottleneckMaxFair()
 FAMILY = Instance([[1, 1, 1], [1, 0.5, 0.75], [0.5, 1, 0.75]], [[1, 1, 1]], users=list("abc"))

@@ -18,8 +18,13 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.instance import Floats
-from fairopt.solving.engines.compact.rows import CompactRows
-from fairopt.solving.engines.compact.state import CompactLeft, CompactState, Direction, solver
+from fairopt.solving.engines.compact.rows import (
+    CompactLeft,
+    CompactRows,
+    CompactState,
+    Direction,
+    solver,
+)
 from fairopt.solving.engines.point import Point, Question
 
 MOST_PAIRS, MOST_ROWS = 100_000, 200

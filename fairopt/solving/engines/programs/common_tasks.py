@@ -8,7 +8,7 @@ import numpy as np
 
 from fairopt.formulas.pools import equal_level
 from fairopt.instance import Floats, Instance
-from fairopt.solving.engines.answer import Answer
+from fairopt.solving.engines.point import Answer
 from fairopt.solving.engines.programs.linear import maximum
 
 

@@ -14,13 +14,149 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.sparse import diags_array
 
 from fairopt.formulas.lowered import PLACE, Lowered
 from fairopt.formulas.targets import Jump, Piece
 from fairopt.instance import Bools, Floats
-from fairopt.solving.engines.quotas.filled import FULL, NOTHING, tasks
-from fairopt.solving.engines.quotas.reached import followed
+from fairopt.solving.engines.quotas.reached import RoundsReached, followed
 from fairopt.solving.engines.quotas.rounds import Round, Rounds, RoundsQuestion
+
+ROW_FULL = 1e-8
+"""part of a row that is left of a full one"""
+INSIDE = 2.0**-51
+"""part of what a row adds up by which it stays below full"""
+KEPT_TURNS = 3
+
+
+def kept(x: Floats, low: Lowered) -> Floats:
+    """The tasks (P,); those given where no small change keeps the rows, or beside lending, whose
+    flows are not told."""
+    rows = low.matrix.tocsr()
+    if rows.shape[1] > len(x):
+        return x
+    size = np.maximum(abs(rows) @ np.abs(x) + np.abs(low.rhs), 1e-300)
+    found = x
+    for _ in range(KEPT_TURNS):
+        left = low.rhs - rows @ found
+        full = np.flatnonzero(left <= ROW_FULL * low.unit)
+        miss = (left[full] - INSIDE * size[full]) / size[full]
+        scaled = diags_array(1.0 / size[full]) @ rows[full] @ diags_array(found)
+        found = found * (1.0 + scaled.T @ least((scaled @ scaled.T).toarray(), miss))
+    near = np.abs(found - x) <= ROW_FULL * np.abs(x)
+    return np.asarray(found) if near.all() else x
+
+
+MANY = 500
+"""rows of a large system"""
+TINY = 1e-13
+"""singular values of a smaller part are none"""
+
+
+def least(matrix: Floats, right: Floats) -> Floats:
+    """What solves a symmetric system, the least of it if that is not one; large ones are tried by a
+    factor first, which is much faster.
+
+    Parameters
+    ----------
+    matrix : (M, M). right : (M,).
+
+    Returns
+    -------
+    (M,); 0, so no step, where an entry is no number or nothing solves it.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    none = np.zeros(len(right))
+    if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
+        return none
+    if len(right) > MANY:
+        try:
+            found = np.asarray(cho_solve(cho_factor(matrix), right), dtype=np.float64)
+            if np.isfinite(found).all():
+                return found
+        except np.linalg.LinAlgError:
+            pass
+    try:
+        found = np.asarray(np.linalg.lstsq(matrix, right, rcond=TINY)[0], dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return none
+    return found if np.isfinite(found).all() else none
+
+
+FULL, NOTHING = 1e-8, 1e-9
+"""part of a row that is left of a full one; part of a user's tasks that is none"""
+TURNS, ENOUGH = 4, 1e-15
+ROWS = 10
+"""turns in which rows without a price that would be overrun are kept full"""
+
+
+def tasks(
+    start: Floats, flow: Floats, low: Lowered, reached: RoundsReached, priced: Bools
+) -> tuple[Floats, Floats, Floats] | None:
+    """Tasks (P,), flows (F,) and changes of levels (K,) near those given at which everybody has
+    just its level, rows (M,) with a price being full; None if other rows do not let it.
+
+    Levels move too: at those that are off by a digit there are no such tasks.
+    """
+    from scipy.sparse import csr_array, diags_array, hstack, vstack
+
+    users, rows = low.shape[0], low.matrix.tocsr()
+    due = reached.due
+    x, y = start.copy(), np.clip(flow, low.low, low.high)
+    left = (low.rhs - rows @ np.concatenate([x, y])) / low.unit
+    alone = (low.kind == PLACE) & (np.diff(rows.indptr) == 1)
+    share = np.bincount(low.owner, low.score * x, users)
+    free = x * low.score > NOTHING * share[low.owner]
+    x[~free] = 0.0
+    # a limit of one column is met by that column, which then stays
+    met = np.flatnonzero(alone & (left <= FULL))
+    at = rows.indices[rows.indptr[met]]
+    x[at], free[at] = low.rhs[met] / rows.data[rows.indptr[met]], False
+    # a flow at a bound stays, others move in the unit of their rows
+    unit = np.asarray(np.abs(rows[:, low.columns :]).T @ low.unit).ravel()
+    between = (y > low.low + FULL * unit) & (y < low.high - FULL * unit)
+    y = np.where(between, y, np.where(y <= low.low + FULL * unit, low.low, low.high))
+    size = np.array([one.jump if one.jump else one.t for one in reached.rounds])
+    first = hstack(
+        [low.of_user(), csr_array((users, len(y))), csr_array(-reached.line)], format="csr"
+    )
+    moves = np.concatenate([free, between, reached.line.any(axis=0)])
+    whole = np.concatenate([x, y, np.zeros(len(size))])
+    # a row without a price may be left a little, if it is not overrun
+    binds = (left <= FULL) & ~alone & priced
+    # who is due nothing holds nothing, and is not asked
+    per_due = np.divide(1.0, due, out=np.zeros_like(due), where=due > 0)
+    for _ in range(ROWS):
+        full = np.flatnonzero(binds)
+        second = hstack([rows[full], csr_array((len(full), len(size)))])
+        scale = np.concatenate([per_due, 1.0 / low.unit[full]])
+        system = csr_array(diags_array(scale) @ vstack([first, second]))
+        wanted = scale * np.concatenate([due, low.rhs[full]])
+        for _ in range(TURNS):
+            miss = wanted - system @ whole
+            if np.abs(miss).max() <= ENOUGH:
+                break
+            each = np.concatenate([whole[: len(x)], unit, size])
+            scaled = system @ diags_array(np.where(moves, each, 0.0))
+            step = scaled.T @ least((scaled @ scaled.T).toarray(), miss)
+            whole = whole + np.where(moves, each, 0.0) * step
+            if not (whole[: len(x)] >= 0).all():
+                return None
+        held = whole[: len(x) + len(y)]
+        y = held[len(x) :]
+        if not ((y >= low.low) & (y <= low.high)).all():
+            return None
+        over = (rows @ held - low.rhs) / low.unit
+        more = (over > ENOUGH) & ~alone & ~binds
+        if not more.any():
+            break
+        binds |= more
+    good = np.abs(wanted - system @ whole).max() <= 1e-12 and over.max(initial=0.0) <= 1e-11
+    if not good:
+        return None
+    return whole[: len(x)], y, whole[len(held) :]
+
 
 PASSES = 2
 """times that tasks follow from levels, and targets from these"""
@@ -132,4 +268,4 @@ def _prices(price: Floats, low: Lowered, held: Bools) -> Floats:
     return found
 
 
-__all__ = ["sharpened"]
+__all__ = ["FULL", "MANY", "NOTHING", "least", "sharpened", "tasks"]

@@ -13,10 +13,9 @@ import numpy as np
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.sharp import Sharp
-from fairopt.solving.engines.smoothed.single import Single
+from fairopt.solving.engines.smoothed.single import SAME, Single, grouped, rarely_shared
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
 from fairopt.solving.engines.smoothed.sway import swaying
-from fairopt.solving.engines.smoothed.ties import SAME, grouped, rarely_shared
 from fairopt.solving.engines.smoothed.users import Users
 
 REACH = 60.0

@@ -50,6 +50,11 @@ class SmoothedFound:
     compiled: bool = False
 
     @property
+    def ended(self) -> bool:
+        """Whether the path was not cut off by the number of its iterations."""
+        return self.end.iterations < path.MOST
+
+    @property
     def told(self) -> str:
         """The numbers in words."""
         how = ", compiled" if self.compiled else ""

@@ -24,9 +24,8 @@ from fairopt.solving.engines.smoothed.kinds import (
 )
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.sharp import Sharp
-from fairopt.solving.engines.smoothed.single import Single
+from fairopt.solving.engines.smoothed.single import Single, grouped, rarely_shared
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
-from fairopt.solving.engines.smoothed.ties import grouped, rarely_shared
 from fairopt.solving.engines.smoothed.users import Users
 
 

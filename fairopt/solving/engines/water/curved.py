@@ -6,7 +6,7 @@ import numpy as np
 
 from fairopt.errors import Infeasible
 from fairopt.instance import Bools, Floats, Instance
-from fairopt.solving.engines.answer import Answer
+from fairopt.solving.engines.point import Answer
 
 
 def solve(instance: Instance) -> Answer:

@@ -15,7 +15,7 @@ from fairopt.errors import SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion, PerServerDominantShare
 from fairopt.notions.way import Patterns
-from fairopt.solving.engines.programs.patterns import best
+from fairopt.solving.engines.programs.linear import best
 from fairopt.solving.engines.water.refill import refill
 
 APART = 1e-6

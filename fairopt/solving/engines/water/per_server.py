@@ -8,7 +8,7 @@ import numpy as np
 
 from fairopt.instance import Floats, Instance
 from fairopt.notions.slices import named
-from fairopt.solving.engines.answer import Answer
+from fairopt.solving.engines.point import Answer
 from fairopt.solving.engines.water.one_server import fill, level_of
 
 
