@@ -250,7 +250,12 @@ def _verdict(plan: Mapping[str, Any]) -> str:
         else (f"at least {proof['least']} in any placement")
     )
     words = {"gap": "right, with a gap"}.get(proof["state"], proof["state"])
-    return f"{told}\nwhole tasks {words}: {short}, {least}"
+    ended = (
+        "\nthe search was ended before its end: another run may end elsewhere"
+        if proof["stopped"]
+        else ""
+    )
+    return f"{told}\nwhole tasks {words}: {short}, {least}{ended}"
 
 
 def _frontier(points: Sequence[Mapping[str, Any]]) -> str:

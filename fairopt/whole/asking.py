@@ -13,6 +13,7 @@ from fairopt.formulas.limits import limited
 from fairopt.instance import Instance
 from fairopt.whole import levels, shortage
 from fairopt.whole.found import Found
+from fairopt.whole.held import held_by, part, stayed
 from fairopt.whole.integer import SearchLimits
 from fairopt.whole.master import Clock
 from fairopt.whole.proof.answer import EXACT, MULTIPLE, Asked, WholeTasks
@@ -36,6 +37,9 @@ def whole(
     at_least: Mapping[str, int] | Sequence[int] | None = None,
     spread: Mapping[str, int] | None = None,
     zones: Mapping[str, Sequence[str]] | None = None,
+    held: WholeTasks | Mapping[str, Any] | None = None,
+    cost: Mapping[str, int] | None = None,
+    within: Fraction | str | float = 0,
     fewest: bool = False,
     seconds: float | None = None,
     limits: SearchLimits | None = None,
@@ -58,6 +62,11 @@ def whole(
     at_least : fewest tasks with which a user runs at all, default 1 (minMember of a pod group).
     spread : {user: s}: no zone has more than s tasks of it more than another (maxSkew).
     zones : {zone: its servers}; a user that is spread does not run on servers of none.
+    held : what runs now, of which as much as can be found stays where it is, with a bound: the last
+        answer, or {server: {user: tasks}}, of several nodes a list of these. `seconds` count for
+        each of the two searches.
+    cost : {user: of moving one of its tasks}, 1 where it is not named.
+    within : part of its tasks of the answer that everybody may miss for it.
     fewest : only as few tasks short as can be, whoever misses them: no levels.
     seconds : the search ends then with the best so far; without it answers are the same everywhere.
     limits : how far the search goes. told : called with words on what is done now.
@@ -84,7 +93,11 @@ def whole(
     (4, 1)
     """
     wanted = asking(instance, due, asked, gang, per_node, cards, at_least, spread, zones)
-    return searched(wanted, None, seconds, limits, told, fewest)
+    if held is None:
+        return searched(wanted, None, seconds, limits, told, fewest)
+    runs, less = held_by(held, wanted), part(within)
+    found = searched(wanted, None, seconds, limits, told, fewest)
+    return stayed(found, runs, cost, less, seconds, limits, told)
 
 
 def searched(

@@ -117,6 +117,8 @@ def test_on_the_command_line(capsys, tmp_path):
     assert said in capsys.readouterr().out
     assert run(["verify", str(path)]) == 0
     assert "whole tasks:\n  proved" in capsys.readouterr().out
+    assert run(["plan", CLUSTER, "--whole", "--seconds", "1e-9"]) == 0
+    assert "ended before its end: another run may end elsewhere" in capsys.readouterr().out
     assert run(["plan", CLUSTER, "--seconds", "3"]) == 2
     assert "--seconds belongs to --whole" in capsys.readouterr().err
 

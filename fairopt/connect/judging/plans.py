@@ -74,18 +74,7 @@ class JudgedPlan:
             "certified": self.certified,
             "answer": self.certificate.verdict,
             **({} if self.whole is None else {"whole": self.whole.verdict.plain()}),
-            **(
-                {}
-                if self.stays is None
-                else {
-                    "stays": {
-                        "kept": self.stays.kept,
-                        "running": self.stays.held,
-                        "most": self.stays.most,
-                        "proved": self.stays.proved,
-                    }
-                }
-            ),
+            **({} if self.stays is None else {"stays": self.stays.plain()}),
             "checks": [
                 {"name": check.name, "holds": check.holds, "witness": check.witness}
                 for check in self.checks

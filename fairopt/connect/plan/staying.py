@@ -137,7 +137,7 @@ def _points(
     points: list[_Point] = []
     chosen: _Point | None = None
     for part in parts:
-        floor = floors(problem, packed.totals.tolist(), part)
+        floor = staying.floors(problem, packed.totals.tolist(), part)
         question = staying.staying(problem, held, floor, cost, single)
         begin = [[plain[j][i] for j, i in which] for which in question.members]
         point = _Point(part, question, *keep(question, begin, how.seconds, told=how.told))
@@ -149,7 +149,7 @@ def _points(
         if chosen is not None and (not how.frontier or kept == question.held):
             break
         # what is kept here is kept where more may be missing
-        plain = _nodewise(question, point.nodes)
+        plain = question.nodewise(point.nodes)
     # prices bound what stays for any floors
     every = [point.prices for point in points]
     best = [replace(own, prices=min(every, key=own.question.most)) for own in points]
@@ -177,15 +177,6 @@ def _machines(cluster: Cluster, wanted: Asked, point: _Point) -> dict[str, list[
         ]
         for row, machines in zip(cluster.shapes, packed.machines, strict=True)
     }
-
-
-def floors(problem: Problem, totals: Sequence[int], within: Fraction) -> list[int]:
-    """(N,) the fewest tasks: what is due and placed, less a part, in whole gangs."""
-    found = [
-        -gang * int(-(min(m, full) * (1 - within)) // gang)
-        for m, full, gang in zip(totals, problem.full, problem.gang, strict=True)
-    ]
-    return [max(f, s) if f else 0 for f, s in zip(found, problem.at_least, strict=True)]
 
 
 def _nodes(members: Sequence[tuple[str, int]]) -> list[str]:
@@ -250,24 +241,9 @@ def dear(names: Sequence[Sequence[str]], users: Sequence[str], single: Single) -
     ]
 
 
-def _nodewise(question: staying.Staying, nodes: Nodes) -> list[list[dict[int, int]]]:
-    """Tasks by user on every node of each shape; nodes alike get most of what they ran."""
-    size: dict[int, int] = {}
-    for which in question.members:
-        for j, i in which:
-            size[j] = max(size.get(j, 0), i + 1)
-    machines: list[list[dict[int, int]]] = [[{}] * size.get(j, 0) for j in range(max(size) + 1)]
-    left = [list(which) for which in question.members]
-    for j, count, tasks in nodes:
-        for _ in range(count):
-            shape, i = left[j].pop(0)
-            machines[shape][i] = question.problem.classes[j].by_user(tasks)
-    return machines
-
-
 def _in_order(question: staying.Staying, nodes: Nodes, problem: Problem) -> Packed:
     """Machines of each shape in the order of its nodes."""
-    machines = _nodewise(question, nodes)
+    machines = question.nodewise(nodes)
     machines += [[] for _ in range(len(problem.classes) - len(machines))]
     groups = tuple(
         tuple((len(list(alike)), dict(own)) for own, alike in groupby(each)) for each in machines

@@ -39,6 +39,7 @@ def data_of(content: str, source: str) -> dict[str, Any]:
             {"name": check.name, "holds": check.holds, "where": check.witness}
             for check in judged.checks
         ],
+        "proved": _proved(judged),
         "queues": [_queue(row) for row in plan["queues"]],
         "workloads": [
             {
@@ -52,6 +53,13 @@ def data_of(content: str, source: str) -> dict[str, Any]:
         "moved": dict(sorted(many.items())),
         "aside": list(plan_text.aside(plan)),
     }
+
+
+def _proved(judged: judging.JudgedPlan) -> list[str]:
+    """What is proved of whole tasks, and of those that stay, a line each."""
+    lines = [] if judged.whole is None else judged.whole.verdict.explain().splitlines()
+    lines = [f"Whole tasks: {line}" if k == 0 else line.strip() for k, line in enumerate(lines)]
+    return lines if judged.stays is None else [*lines, f"Running: {judged.stays.explain()}"]
 
 
 def _queue(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from fairopt.whole.proof import claims
 from fairopt.whole.proof.certificate import Prices
 from fairopt.whole.proof.placement import Nodes
 from fairopt.whole.proof.problem import NodeRow, Problem, problem
+from fairopt.whole.proof.running import Running
 from fairopt.whole.proof.zones import Spread
 
 SCHEMA = "fairopt/whole/v1"
@@ -77,6 +78,7 @@ class WholeTasks:
     nodes : (class, nodes alike, tasks by kind on each).
     certificate : prices that the judge checks; see `fairopt.whole.proof.judging.judge`.
     stopped : whether a limit in seconds ended the search: then another run may end elsewhere.
+    running : what ran before, of which as much stays as could be found, if that was asked.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class WholeTasks:
     nodes: Nodes
     certificate: Prices = field(default_factory=Prices)
     stopped: bool = False
+    running: Running | None = None
 
     @property
     def problem(self) -> Problem:
@@ -189,6 +192,11 @@ class WholeTasks:
             "users": users,
             "classes": classes,
             "certificate": self.certificate.to_dict(),
+            **(
+                {}
+                if self.running is None
+                else {"running": self.running.to_dict(asked.users, asked.servers)}
+            ),
             "stopped": self.stopped,
         }
 

@@ -20,6 +20,7 @@ from fairopt.whole.proof.claims import ProvedLevel
 from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import Problem
 from fairopt.whole.proof.search import LIMIT
+from fairopt.whole.proof.staying import Stays
 
 PROVED, GAP, UNPROVED, REFUTED = "proved", "gap", "unproved", "refuted"
 _WORDS = {GAP: "right, with a gap"}
@@ -41,6 +42,7 @@ class Verdict:
     highest : what the first level that is not proved could be at most; None if all are.
     checks : of the placement and of the prices.
     parts : whether whole parts of what is due come first; without them only levels count.
+    stays : what is proved of what stays where it ran, if that was asked.
     """
 
     state: str
@@ -50,6 +52,7 @@ class Verdict:
     highest: Fraction | None
     checks: tuple[Check, ...]
     parts: bool = True
+    stays: Stays | None = None
 
     @property
     def proved(self) -> bool:
@@ -87,6 +90,8 @@ class Verdict:
                 else "it could have fewer users"
             )
             lines.append(f"  gap: the first {of} not proved is {float(first.value):.6g}; {more}")
+        if self.stays is not None:
+            lines.append(f"  where it ran: {self.stays.explain()}")
         lines += [f"  FAIL {c.name}: {c.witness}" for c in self.checks if not c.holds]
         return "\n".join(lines)
 
@@ -113,6 +118,7 @@ class Verdict:
                 for level, holds in self.levels
             ],
             "highest": None if self.highest is None else str(self.highest),
+            **({} if self.stays is None else {"stays": self.stays.plain()}),
             "checks": [
                 {"name": check.name, "holds": check.holds, "witness": check.witness}
                 for check in self.checks
@@ -152,13 +158,18 @@ def judge(answer: WholeTasks, limit: int = LIMIT) -> Verdict:
     least = _least(answer, good)
     first = next((k for k, (_, holds) in enumerate(proved) if not holds), None)
     highest = None if first is None else _highest(problem, found, first, some)
-    if not all(check.holds for check in checks[:-2]):
+    right = all(check.holds for check in checks[:-2])
+    stays = None
+    if answer.running is not None and right:  # nodes are only looked at that hold what they hold
+        stays = answer.running.judged(problem, answer.nodes)
+        checks.append(_check("no more can stay than is said", list(stays.wrong)))
+    if not right:
         state = REFUTED
-    elif wrong or unknown:
+    elif wrong or unknown or (stays is not None and stays.wrong):
         state = UNPROVED
     else:
         state = PROVED if first is None else GAP
-    return Verdict(state, short, least, proved, highest, tuple(checks), problem.parts)
+    return Verdict(state, short, least, proved, highest, tuple(checks), problem.parts, stays)
 
 
 def _least(answer: WholeTasks, good: list[int]) -> int:

@@ -9,13 +9,13 @@ from typing import Any
 
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults, known_keys, listed, shown, table, text
-from fairopt.whole.proof import certificate, zones
+from fairopt.whole.proof import certificate, running, zones
 from fairopt.whole.proof.answer import EXACT, MULTIPLE, SCHEMA, Asked, WholeTasks
 from fairopt.whole.proof.problem import NodeRow, Problem
 
 LARGEST = 10**15
 """no count, number asked or gang of a file is larger"""
-_KEYS = ("schema", "parts", "cards", "users", "classes", "certificate", "stopped")
+_KEYS = ("schema", "parts", "cards", "users", "classes", "certificate", "running", "stopped")
 _USER = ("due", "taken", "asked", "gang", "at_least", "spread", "tasks")
 _CLASS = ("class", "count", "servers", "capacity", "kinds", "nodes")
 
@@ -106,8 +106,11 @@ def read(data: Mapping[str, Any], faults: Faults) -> WholeTasks:
         for node in _nodes(given, j, asked_for, f"classes[{j}].nodes", faults)
     ]
     proof = certificate.read(data.get("certificate", {}), asked_for, faults, "certificate")
+    ran = None
+    if "running" in data:
+        ran = running.read(data["running"], asked_for, servers, faults, "running")
     faults.stop()
-    return WholeTasks(found, tuple(nodes), proof, bool(data.get("stopped", False)))
+    return WholeTasks(found, tuple(nodes), proof, bool(data.get("stopped", False)), ran)
 
 
 def _row(

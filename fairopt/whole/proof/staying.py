@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from fairopt.whole.proof.certificate import PatternPrices, too_little
 from fairopt.whole.proof.placement import Nodes
-from fairopt.whole.proof.problem import Kind, Problem, Tasks
+from fairopt.whole.proof.problem import Kind, NodeClass, Problem, Tasks
 from fairopt.whole.proof.search import LIMIT
 
 Held = Sequence[Sequence[Mapping[int, int]]]
@@ -59,6 +60,20 @@ class Staying:
         stays = zip(kinds, by_kind(self.problem, j, by_user), strict=True)
         return sum(kind.bonus * m for kind, m in stays)
 
+    def nodewise(self, nodes: Nodes) -> list[list[dict[int, int]]]:
+        """Tasks by user on every node of each plain class; nodes alike get what they ran first."""
+        size: dict[int, int] = {}
+        for which in self.members:
+            for j, i in which:
+                size[j] = max(size.get(j, 0), i + 1)
+        found: list[list[dict[int, int]]] = [[{}] * size.get(j, 0) for j in range(max(size) + 1)]
+        left = [list(which) for which in self.members]
+        for j, count, tasks in nodes:
+            for _ in range(count):
+                plain, i = left[j].pop(0)
+                found[plain][i] = self.problem.classes[j].by_user(tasks)
+        return found
+
     def most(self, prices: PatternPrices) -> int:
         """No placement with these floors keeps more, if no sigma is too small."""
         floors = sum(p * f for p, f in zip(prices.price, self.floor, strict=True))
@@ -88,8 +103,9 @@ def staying(
                     here.append((n, tuple(tiers)))
             groups.setdefault((j, tuple(here)), []).append(i)
     classes, members = [], []
+    capped = _capped(plain)
     for (j, tiers_of), which in groups.items():
-        own_class = plain.classes[j]
+        own_class = _with_caps(plain.classes[j], capped)
         stay = dict(tiers_of)
         kinds = [
             Kind(kind.user, kind.need, k, "stays", c)
@@ -109,6 +125,41 @@ def staying(
         tuple(replace(own, zone=tuple(own.zone[j] for j, _ in groups)) for own in plain.spreads),
     )
     return Staying(problem, tuple(floor), tuple(members))
+
+
+def _capped(plain: Problem) -> list[int]:
+    """Users of whom some node may hold fewer than it has room for, and than they ask."""
+    return sorted(
+        {
+            kind.user
+            for own in plain.classes
+            for kind in own.kinds
+            if kind.most
+            < min(
+                [plain.asked[kind.user]]
+                + [c // x for c, x in zip(own.room, kind.need, strict=True) if x]
+            )
+        }
+    )
+
+
+def _with_caps(own: NodeClass, users: Sequence[int]) -> NodeClass:
+    """Caps of these users as resources: what stays and what comes share them."""
+    most = {kind.user: kind.most for kind in own.kinds}
+    kinds = tuple(
+        replace(kind, need=(*kind.need, *(int(kind.user == n) for n in users)))
+        for kind in own.kinds
+    )
+    return replace(own, room=(*own.room, *(most.get(n, 0) for n in users)), kinds=kinds)
+
+
+def floors(problem: Problem, totals: Sequence[int], within: Fraction) -> list[int]:
+    """(N,) the fewest tasks: what is due and placed, less a part, in whole gangs."""
+    found = [
+        -gang * int(-(min(m, full) * (1 - within)) // gang)
+        for m, full, gang in zip(totals, problem.full, problem.gang, strict=True)
+    ]
+    return [max(f, s) if f else 0 for f, s in zip(found, problem.at_least, strict=True)]
 
 
 def by_kind(problem: Problem, j: int, by_user: Mapping[int, int]) -> Tasks:
@@ -141,6 +192,11 @@ class Stays:
     def proved(self) -> bool:
         """Whether no placement keeps more."""
         return not self.wrong and self.kept >= self.most
+
+    def plain(self) -> dict[str, int | bool]:
+        """As plain data."""
+        most = {"kept": self.kept, "running": self.held, "most": self.most}
+        return {**most, "proved": self.proved}
 
     def explain(self) -> str:
         """In words."""

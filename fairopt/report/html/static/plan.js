@@ -37,6 +37,7 @@ function planPage(result) {
     section("Certificate", el("p", {}, (result.certified ? "✓ " : "✗ ") + (result.certified
       ? "Certified: who is due what is proved, and every whole task fits on its node."
       : "This plan was not proved.") + " Judged again when this page was made, without a solver; gap " + num(result.gap) + "."),
+      result.proved.length ? el("ul", {}, result.proved.map((line) => el("li", {}, line))) : null,
       failed.length ? el("ul", {}, failed.map((check) => el("li", {}, check.name + ": " + check.where))) : null),
     result.live ? askSection(result.live) : null,
     section("Teams", teams.node), section("Workloads", work.node), section("Nodes", nodes.node),
