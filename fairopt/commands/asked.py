@@ -14,6 +14,7 @@ from fairopt import files, storage
 from fairopt.errors import UsageError
 from fairopt.files import Case, Model
 from fairopt.files.answers import LARGEST
+from fairopt.files.mistaken import START, is_kubernetes
 
 if TYPE_CHECKING:
     from fairopt.allocation import Allocation
@@ -267,12 +268,40 @@ def planned(path: str) -> Mapping[str, Any]:
         return data
     from fairopt.commands import cluster_options
     from fairopt.connect.plan import made as plan
+    from fairopt.connect.plan.whole_tasks import chosen
 
-    return plan.make(cluster_options.problem((path,), PLAIN))
+    problem = cluster_options.problem((path,), PLAIN)
+    return plan.make(problem, proving=chosen(problem, None))
+
+
+def result(path: str) -> str:
+    """The text of a result in JSON; of what kubectl prints, that of its plan.
+
+    Raises
+    ------
+    BadInput, UsageError : as of each.
+    """
+    if not _is_cluster(path):
+        return storage.read_text(path, LARGEST, "a result in JSON")
+    from fairopt.connect.plan import made as plan
+
+    return plan.dumps(planned(path))
+
+
+def _is_cluster(path: str) -> bool:
+    """Whether a file holds objects of a cluster, and no result."""
+    if not path.endswith(_CLUSTER) or not os.path.isfile(path):
+        return False
+    if not path.endswith(".json"):
+        return True
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return is_kubernetes(file.read(START))
 
 
 def answer(path: str) -> Allocation:
-    """The answer of a file that `solve -o` or `plan -o` wrote."""
+    """The answer of a file that `solve -o` or `plan -o` wrote, or of the plan of a cluster."""
+    if _is_cluster(path):
+        return answer_of(planned(path), path)
     data = _plan(path) if os.path.isfile(path) else None
     return files.load(path) if data is None else answer_of(data, path)
 

@@ -70,7 +70,8 @@ def command(
     as_json: bool,
     path: str | None,
 ) -> int:
-    """The fairness properties of the answer or plan in FILE ("-" for stdin).
+    """The fairness properties of the answer or plan in FILE ("-" for stdin), or of the plan of what
+    kubectl prints.
 
     Each is shown with its margin (tolerance minus residual: below 0 it is violated) and the user,
     server or resource where it is worst. They are judged from instance and tasks alone. Exit code 4

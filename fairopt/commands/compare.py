@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from fairopt import files
-from fairopt.commands import complete, output, progress
+from fairopt.commands import asked, complete, output, progress
 
 FORMATS = ("terminal", "markdown", "latex", "csv")
 USERS = 4
@@ -38,7 +37,7 @@ USERS = 4
 def command(
     model: str, seed: int, form: str, picture: str | None, as_json: bool, path: str | None
 ) -> int:
-    """Every notion and every scheduler on MODEL, one row each.
+    """Every notion and every scheduler on MODEL, a plan or what kubectl prints, one row each.
 
     Columns: tasks of each user (up to four users), efficiency (sum of weighted tasks), use of the
     resources (mean over resources), least and most level x_n / (weight * tasks alone), the
@@ -52,7 +51,7 @@ def command(
         from fairopt.report.plot_style import file_format
 
         file_format(picture)
-    problem = files.read(model)
+    problem = asked.asked(model).model
     with progress.shown("compare", "rows") as told:
         table = compare.rows(problem.instance, seed, told)
     dump = json.dumps(

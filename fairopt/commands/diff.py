@@ -17,8 +17,8 @@ def command(before: str, after: str, as_json: bool, path: str | None) -> int:
     """Compare two saved answers or plans: who has less, who has more, what is full now.
 
     BEFORE and AFTER are answers as `fairopt solve -o` writes them, or plans as `fairopt plan -o`
-    does, or replays of `fairopt replay -o`: who is owed less and more, and who waits. Users,
-    servers and resources are matched by name.
+    does, or what kubectl prints, or replays of `fairopt replay -o`: who is owed less and more, and
+    who waits. Users, servers and resources are matched by name.
     """
     both = asked.replays(before, after)
     if both is not None:

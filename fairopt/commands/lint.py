@@ -22,7 +22,8 @@ def command(files: tuple[str, ...], as_json: bool) -> int:
     FILES hold objects as kubectl prints them or as you keep them (YAML, JSON, gzip, "-" for
     stdin): ClusterQueues, Cohorts, ResourceFlavors and LocalQueues of Kueue and its
     Configuration, Queues of Volcano or KAI, ResourceQuotas; nodes, against which promises are
-    held; and slurm.conf. Each finding has file, line and what would mend it.
+    held; slurm.conf; and models of fairopt (NAME.toml). Each finding has file, line and what would
+    mend it.
 
     Exit code 0 means that nothing was found, 6 that something was.
     """

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fairopt import storage
-from fairopt.commands import output
+from fairopt.commands import asked, output
 from fairopt.errors import BadInput, Fault, UsageError
 
 ANSWER = ("allocation", "prices", "levels", "envy")
@@ -69,7 +69,8 @@ def command(
     style: str,
     size: tuple[float, float] | None,
 ) -> int:
-    """Draw the answer, plan, sweep, comparison or replay in the file RESULT ("-" for stdin).
+    """Draw the answer, plan, sweep, comparison or replay in the file RESULT ("-" for stdin), or the
+    plan of what kubectl prints.
 
     allocation: every resource of every server, filled by user. prices: a heat map. levels: a
     staircase. envy: tasks with what another holds over one's own. frontier, shares, utilisation:
@@ -84,7 +85,7 @@ def command(
     from fairopt.sweeping.reading import sweep_of
 
     file_format(path)
-    content = storage.read_text(result, answers.LARGEST, "a result in JSON")
+    content = asked.result(result)
     source = storage.source_name(result)
     data = mistaken.parsed(content, source, "a result in JSON")
     if others:

@@ -71,6 +71,11 @@ def parsed(content: str, source: str, wanted: str) -> Any:
     return data
 
 
+def is_kubernetes(content: str) -> bool:
+    """Whether a text holds objects of Kubernetes, told from its beginning."""
+    return _kubernetes(content[:START].lstrip("\ufeff \t\r\n")) is not None
+
+
 def _result(start: str) -> tuple[str, str] | None:
     schema = re.match(r'\{\s*"schema"\s*:\s*"fairopt/([a-z-]+)/v\d+"', start)
     if schema is None:
@@ -113,4 +118,4 @@ def _model(start: str) -> tuple[str, str] | None:
     return "a model in TOML", "models are read by `fairopt solve`"
 
 
-__all__ = ["parsed", "taken_for_another"]
+__all__ = ["is_kubernetes", "parsed", "taken_for_another"]

@@ -283,3 +283,83 @@ def test_rows_belong_to_losses(capsys, made):
     assert "--of-rows belongs to --losses" in capsys.readouterr().err
     assert run(["what-if", made[0], "--losses", "--of-rows"]) == 0
     assert capsys.readouterr().out.startswith("lose all of")
+
+
+QUESTIONS = [
+    ["what-if", "FILE", "--set", "weight.ml=2", "--drop", "node/gpu-1"],
+    ["what-if", "FILE", "--losses"],
+    ["explain", "FILE", "ml/train", "--no-again"],
+    ["diff", "FILE", "OTHER"],
+    ["check", "FILE"],
+    ["audit", "FILE"],
+    ["compare", "FILE"],
+]
+
+
+@pytest.mark.parametrize("words", QUESTIONS, ids=lambda words: " ".join(words[:3]))
+def test_what_kubectl_prints_is_asked_as_its_plan(capsys, made, words):
+    plan, other = made
+    answers = []
+    for file in (plan, CLUSTER):
+        capsys.readouterr()
+        assert run([{"FILE": file, "OTHER": other}.get(word, word) for word in words]) == 0
+        answers.append(capsys.readouterr().out.replace(file, "FILE"))
+    assert answers[0] == answers[1]
+
+
+def test_what_kubectl_prints_is_drawn_and_reported_as_its_plan(made, tmp_path):
+    (tmp_path / "monday.json").write_text(Path(CLUSTER).read_text())
+    for words, suffix in (
+        (["report"], "html"),
+        (["plot"], "svg"),
+        (["plot", "--kind", "levels"], "svg"),
+    ):
+        drawn = []
+        for k, file in enumerate((made[0], str(tmp_path / "monday.json"))):
+            path = tmp_path / f"{k}.{suffix}"
+            assert run([*words, file, "-o", str(path)]) == 0
+            drawn.append(path.read_bytes())
+        assert drawn[0] == drawn[1]
+
+
+SHOWN = [
+    (["plan", CLUSTER], "queue weight asked held due could hold whole"),
+    (["plan", CLUSTER], "shape nodes use (price of all of it)"),
+    (["plan", CLUSTER, "--table", "queues", "--columns", "queue,asked,held,whole"], "asked whole"),
+    (["plan", CLUSTER, "--moves", "MOVES"], "queue asked held due whole"),
+    (["plan", CLUSTER, "--stay", "--frontier"], "may miss stay moved at least proved"),
+    (["what-if", CLUSTER, "--drop", "node/gpu-1"], "user before after change level before"),
+    (["what-if", CLUSTER, "--losses"], "lose one of machines hurts most before after losers"),
+    (["diff", "LESS", "PLAN"], "user before after change level before level after"),
+    (["audit", CLUSTER], "user held due difference could hold"),
+    (["compare", "kesidis2018/example"], "notion or scheduler n1 n2 efficiency used least most"),
+    (["check", CLUSTER], "holds sharing-incentive margin"),
+    (["whole", "kesidis2018/example", "--notion", "proportional"], "user asked due whole part"),
+    (["lint", CLUSTER], "warning limit-never-binds: ResourceQuota"),
+    (["replay", "kesidis2018/example", "--log", "LOG", "--slice", "1h"], "user wanted held due by"),
+]
+
+
+@pytest.mark.parametrize(("words", "columns"), SHOWN, ids=lambda own: " ".join(own)[:40])
+def test_key_columns_stay_at_every_width(capsys, monkeypatch, tmp_path, made, words, columns):
+    """At 80 and at 200 columns the same is printed, and what a table is read by is in the first 80
+    characters of a line; no name is cut."""
+    (tmp_path / "log.csv").write_text(
+        "time,user,server,tasks\n0,n1,s1,4\n0,n2,s2,5\n2,n1,s1,0\n3,n2,s2,0\n"
+    )
+    files = {"MOVES": tmp_path / "m.csv", "PLAN": made[1], "LOG": tmp_path / "log.csv"}
+    files["LESS"] = tmp_path / "less.json"
+    cluster = json.loads(Path(CLUSTER).read_text())
+    cluster["items"] = [o for o in cluster["items"] if o["metadata"]["name"] != "gpu-1"]
+    files["LESS"].write_text(json.dumps(cluster))
+    told = []
+    for width in ("80", "200"):
+        monkeypatch.setenv("COLUMNS", width)
+        capsys.readouterr()
+        assert run([str(files.get(word, word)) for word in words]) in (0, 6)
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1] and "\u2026" not in told[0]
+    rest = columns.split()
+    assert any(all(word in line[:80].split() for word in rest) for line in told[0].splitlines()), (
+        told[0]
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shlex
 from fractions import Fraction
 from pathlib import Path
 
@@ -215,3 +216,134 @@ def test_slurm_gets_commands(tmp_path: Path, capsys) -> None:
     assert "modify qos where name=ml set GrpTRES=cpu=12,gres/gpu=6,mem=28611M\n" in (
         capsys.readouterr().out
     )
+
+
+def as_sacctmgr_shows(commands: str, qos: bool) -> str:
+    """What Slurm would print after the commands, by code of its own."""
+    lines = ["Name|GrpTRES" if qos else "Account|User|GrpTRES|Share"]
+    for command in commands.splitlines():
+        words = shlex.split(command)
+        said = dict(word.split("=", 1) for word in words if "=" in word)
+        row = [said["name"], said["GrpTRES"]]
+        lines.append("|".join(row if qos else [row[0], "", row[1], said["Fairshare"]]))
+    return "\n".join(lines) + "\n"
+
+
+def tables(tmp_path: Path) -> list[str]:
+    """Three accounts on two nodes."""
+    (tmp_path / "nodes.csv").write_text("node,cpu,memory,gres/gpu\nb1,16,64Gi,4\nb2,16,64Gi,4\n")
+    (tmp_path / "teams.csv").write_text(
+        "team,queue,weight,tasks,cpu,memory,gres/gpu\nrun,ml,3,6,2,5000000000,1\n"
+        "job,bio,1,40,1,1Gi,0\nsmall,new,1,2,1,1Gi,0\n"
+    )
+    return [str(tmp_path / "nodes.csv"), str(tmp_path / "teams.csv")]
+
+
+def queued(name: str, key: str, labels: bool = False) -> list[dict]:
+    return [
+        *[node(f"n{k}", **{"nvidia.com/gpu": "8", "cpu": "32"}) for k in range(2)],
+        *pods(f"{name}a", 20, {"nvidia.com/gpu": "1", "cpu": "1"}, key, labels),
+        *pods(f"{name}b", 4, {"nvidia.com/gpu": "1", "cpu": "1"}, key, labels),
+    ]
+
+
+def volcano_case(tmp_path: Path) -> list[str]:
+    own = [volcano("va", weight=2), volcano("vb")]
+    objects = [*own, *queued("v", "scheduling.volcano.sh/queue-name")]
+    return [written(tmp_path / "objects.json", objects)]
+
+
+def kai_case(tmp_path: Path) -> list[str]:
+    gpu = {"quota": 2, "limit": -1, "overQuotaWeight": 1}
+    objects = [kai("ka", gpu), kai("kb", gpu), *queued("k", kai_queues.QUEUE, labels=True)]
+    return [written(tmp_path / "objects.json", objects)]
+
+
+def kueue_case(tmp_path: Path) -> list[str]:
+    text = (Path(__file__).parents[2] / "examples" / "kueue" / "story-3.yaml").read_text()
+    return [written(tmp_path / "objects.json", [own for own in yaml.safe_load_all(text) if own])]
+
+
+def namespaces_case(tmp_path: Path) -> list[str]:
+    items = json.loads(CLUSTER.read_text())["items"]
+    return [written(tmp_path / "objects.json", items)]
+
+
+ROUND_TRIPS = {
+    "kueue": (kueue_case, ["kueue"]),
+    "volcano": (volcano_case, ["volcano"]),
+    "kai": (kai_case, ["kai"]),
+    "resourcequotas": (namespaces_case, ["resourcequotas"]),
+    "slurm accounts": (tables, ["slurm"]),
+    "slurm qos": (tables, ["slurm", "--of", "qos"]),
+}
+
+
+@pytest.mark.parametrize("name", ROUND_TRIPS)
+def test_every_export_is_read_back_and_planned_the_same(tmp_path: Path, name: str) -> None:
+    """Applied as its scheduler applies it, read back, planned again: the same dues, and nothing is
+    left to export."""
+    case, (kind, *more) = ROUND_TRIPS[name]
+    files = case(tmp_path)
+
+    def out(plan: str, *given: str) -> str:
+        path = tmp_path / "out"
+        assert run("export", kind, plan, *given, *more, "-o", str(path)) == 0
+        return path.read_text()
+
+    assert run("plan", *files, "-o", str(tmp_path / "plan.json")) == 0
+    before = json.loads((tmp_path / "plan.json").read_text())
+    if kind == "slurm":
+        text = out(str(tmp_path / "plan.json"))
+        (tmp_path / "limits.txt").write_text(as_sacctmgr_shows(text, "qos" in more))
+        after = [*files, str(tmp_path / "limits.txt")]
+    else:
+        found = yaml.safe_load_all(out(str(tmp_path / "plan.json"), *files))
+        patches = [own for own in found if own]
+        objects = json.loads(Path(files[0]).read_text())["items"]
+        named = {
+            (o["kind"], o["metadata"]["name"], o["metadata"].get("namespace")) for o in objects
+        }
+        fresh = [
+            own
+            for own in patches
+            if (own["kind"], own["metadata"]["name"], own["metadata"].get("namespace")) not in named
+        ]
+        kept = [own for own in patches if own not in fresh]
+        assert patches and (kind == "resourcequotas" or not fresh)
+        for patch in kept:
+            k = next(
+                k
+                for k, o in enumerate(objects)
+                if (o["kind"], o["metadata"]["name"], o["metadata"].get("namespace"))
+                == (patch["kind"], patch["metadata"]["name"], patch["metadata"].get("namespace"))
+            )
+            objects[k] = applied(objects[k], patch)
+        after = [written(tmp_path / "after.json", [*objects, *fresh])]
+    assert run("plan", *after, "-o", str(tmp_path / "again.json")) == 0
+    again = json.loads((tmp_path / "again.json").read_text())
+    assert dues(again) == pytest.approx(dues(before), rel=1e-6, abs=1e-9)
+    rest = out(str(tmp_path / "again.json"), *(after if kind != "slurm" else ()))
+    if kind == "slurm":
+        assert rest == text
+    elif kind != "resourcequotas":  # these are written whole
+        assert not [own for own in yaml.safe_load_all(rest) if own]
+
+
+def test_limits_of_slurm_that_are_wrong_are_named(tmp_path: Path, capsys) -> None:
+    files = tables(tmp_path)
+    limits = tmp_path / "limits.txt"
+    for text, words in (
+        ("Account|User|GrpTRES|Share\nml||cpu=many|1\n", "ml.GrpTRES.cpu: found the text 'many'"),
+        ("Account|User|GrpTRES|Share\nml||cpu=1|some\n", "line 2.Fairshare: found the text 'some'"),
+        ("Account|User|GrpTRES\nml||cpu=1\nml||cpu=2\n", "line 3: found 'ml' a second time"),
+        ("Cluster|GrpTRES\nml|cpu=1\n", "line 1: found the columns Cluster|GrpTRES"),
+    ):
+        limits.write_text(text)
+        assert run("plan", *files, str(limits)) == 2
+        assert words in capsys.readouterr().err
+    limits.write_text("Name|GrpTRES\nml|cpu=-1,gres/gpu=2\nbio|cpu=0\n")
+    assert run("plan", *files, str(limits), "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["queues"]
+    due = {row["queue"]: row["due"] for row in rows}
+    assert due == pytest.approx({"ml": 2, "bio": 0, "new": 2}, abs=1e-9)

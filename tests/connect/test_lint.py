@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import fairopt as fo
 from fairopt.connect.lint.findings import CODES, Finding
 from fairopt.connect.lint.running import lint
 from tests.connect.test_exports_kueue import run
@@ -305,6 +306,104 @@ def test_the_command(tmp_path: Path, capsys) -> None:
     path.write_text("a: *b\n")
     assert run("lint", str(path)) == 2
     assert run("lint", str(tmp_path / "no.yaml")) == 2
+
+
+MODEL = """\
+resources = ["gpu"]
+
+[servers.x]
+capacity = { gpu = 4 }
+count = 2
+
+[servers.y]
+capacity = { gpu = 8 }
+
+[flavors.fast]
+servers = ["x"]
+
+[groups.org]
+guarantee = { gpu = 6 }
+most = { gpu = 12 }
+
+[groups.team]
+parent = "org"
+guarantee = { gpu = 4 }
+weight = 2
+
+[groups.team.on.fast]
+nominal = { gpu = 5 }
+borrow = { gpu = 2 }
+
+[groups.lone.on.fast]
+nominal = { gpu = 3 }
+lend = { gpu = 2.5 }
+
+[users.a]
+group = "team"
+demand = { gpu = 1 }
+
+[users.b]
+group = "org"
+guarantee = { gpu = 1 }
+most = { gpu = 3 }
+demand = { gpu = 1 }
+"""
+OF_MODELS = {
+    # code: (replaced, by, the words on the line of the finding, a part of what is found)
+    "promise-over-nodes": (
+        "guarantee = { gpu = 6 }",
+        "guarantee = { gpu = 20 }",
+        "= 20",
+        "have 16",
+    ),
+    "promise-over-nodes on": (
+        "nominal = { gpu = 5 }",
+        "nominal = { gpu = 6 }",
+        "= 6 }\nb",
+        "on fast",
+    ),
+    "promise-over-parent": ("guarantee = { gpu = 4 }", "guarantee = { gpu = 5.5 }", "5.5", "has 6"),
+    "promise-over-limit": ("guarantee = { gpu = 1 }", "guarantee = { gpu = 3.5 }", "3.5", "of 3"),
+    "limit-never-binds": ("most = { gpu = 12 }", "most = { gpu = 16 }", "= 16", "servers have 16"),
+    "limit-never-binds above": ("most = { gpu = 3 }", "most = { gpu = 12 }\n#", "12 }\n#", "group"),
+    "limit-never-binds lend": ("gpu = 2.5 }", "gpu = 3.0 }", "lend", "all there is"),
+    "cannot-borrow": ("borrow = { gpu = 2 }", "borrow = { gpu = 4 }", "borrow", "at most 2.5"),
+    "never-runs": ("most = { gpu = 3 }", "most = { gpu = 0 }", "gpu = 0", "ceiling of 0"),
+    "weight-0": ("weight = 2", "weight = 0", "weight = 0", "after everybody"),
+    "cycle": ("[groups.org]", '[groups.org]\nparent = "team"', '"team"\ng', "org -> team -> org"),
+    "unknown-name": ('parent = "org"', 'parent = "orgs"', '"orgs"', "the group 'orgs'"),
+    "unknown-name server": ('servers = ["x"]', 'servers = ["z"]', '["z"]', "the server 'z'"),
+    "flavor-without-nodes": ('servers = ["x"]', "servers = []", "servers = []", "no server"),
+    "flavor-unused": (
+        "[groups.org]",
+        '[flavors.spare]\nservers = ["y"]\n[groups.org]',
+        "[flavors.s",
+        "nobody",
+    ),
+    "bad-value": ("most = { gpu = 12 }", "most = { gpu = -1 }", "= -1", "-1"),
+}
+
+
+def test_a_model_that_can_be_meant_has_no_findings(tmp_path: Path) -> None:
+    assert not found(tmp_path, MODEL, "model.toml")
+    assert fo.read(tmp_path / "model.toml").instance.shape == (2, 2, 1)
+
+
+@pytest.mark.parametrize("name", OF_MODELS)
+def test_models_in_toml_are_read_too(tmp_path: Path, name: str) -> None:
+    before, after, words, said = OF_MODELS[name]
+    assert before in MODEL
+    text = MODEL.replace(before, after, 1)
+    findings = [own for own in found(tmp_path, text, "model.toml") if own.code == name.split()[0]]
+    assert line(text, words) in [own.line for own in findings], findings
+    assert any(said in own.found or name == "flavor-unused" for own in findings)
+    assert all(own.fix and own.file == "model.toml" for own in findings)
+
+
+def test_text_that_is_no_toml_is_one_message(tmp_path: Path, capsys) -> None:
+    (tmp_path / "model.toml").write_text("[users\n")
+    assert run("lint", str(tmp_path / "model.toml")) == 2
+    assert "no TOML" in capsys.readouterr().err
 
 
 def test_every_code_is_tried_and_explained() -> None:

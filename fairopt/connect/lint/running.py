@@ -8,7 +8,13 @@ from fractions import Fraction
 
 from fairopt import storage
 from fairopt.connect.cluster.nodes import Node, node
-from fairopt.connect.lint import kueue_rules, lined, other_rules, promise_rules
+from fairopt.connect.lint import (
+    kueue_rules,
+    lined,
+    model_rules,
+    other_rules,
+    promise_rules,
+)
 from fairopt.connect.lint.findings import Book, Finding, Lined
 from fairopt.connect.readers import kai
 from fairopt.connect.readers.kueue import KINDS, Queues
@@ -77,8 +83,9 @@ def lint(paths: Sequence[str]) -> tuple[list[Finding], int]:
 
     Parameters
     ----------
-    paths : files of objects as kubectl prints or people write them, and slurm.conf; "-" for
-        standard input. What is said in one may be answered in another: nodes, flavors, parents.
+    paths : files of objects as kubectl prints or people write them, slurm.conf, and models in TOML;
+        "-" for standard input. What is said in one may be answered in another: nodes, flavors,
+        parents.
 
     Raises
     ------
@@ -89,6 +96,9 @@ def lint(paths: Sequence[str]) -> tuple[list[Finding], int]:
         source = storage.source_name(path)
         with reading.opened(path) as stream:
             content = stream.read()
+        if path.endswith(".toml"):
+            known += model_rules.check(content.decode("utf-8", "replace"), source, read.book)
+            continue
         if any(f"{key}=".encode() in content for key in (*other_rules.SLURM, "ClusterName")):
             other_rules.slurm_conf(content.decode("utf-8", "replace"), source, read.book)
             known += 1

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairopt import storage
 from fairopt.connect.cluster.record import Cluster
-from fairopt.connect.readers import htcondor, slurm_jobs, yarn
+from fairopt.connect.readers import htcondor, slurm_jobs, slurm_limits, yarn
 from fairopt.connect.readers.kubernetes import OWNER, UNDIVIDED, Collector
 from fairopt.connect.readers.tables import TABLES, Tables
 from fairopt.connect.text import reading
@@ -22,7 +22,8 @@ FORMATS = {
     "armada": "queues of Armada (armadactl get queues)",
     "yunikorn": "queues of YuniKorn (queues.yaml, its ConfigMap, or its REST API)",
     "tables": "tables of nodes, teams and what they hold (CSV)",
-    "slurm": "what Slurm prints (scontrol show node -o, sacct -P, squeue, sshare -P)",
+    "slurm": "what Slurm prints (scontrol show node -o, sacct -P, squeue, sshare -P, "
+    "sacctmgr -P show assoc)",
     "htcondor": "ads of HTCondor (condor_status -json, condor_q -json)",
     "yarn": "an allocation file of YARN (fair-scheduler.xml)",
 }
@@ -84,6 +85,7 @@ class Sources:
         self.tables = Tables(self.faults)
         self.condor = htcondor.CondorPool(self.faults)
         self.jobs = slurm_jobs.Jobs(self.faults)
+        self.limits = slurm_limits.Limits(self.faults)
         self.yarn = yarn.Yarn(self.faults)
 
     def take(self, data: Any, place: str, listed: str = "") -> None:
@@ -117,7 +119,12 @@ class Sources:
         """
         if self.yarn:
             self.yarn.into(self.objects.volcano, self.tables.nodes)
+        if self.limits:
+            every = [*self.tables.teams.values(), *self.jobs.work.values()]
+            self.limits.into(self.objects.volcano, {work.queue for work in every})
         found = self.objects.cluster(weights)
+        if self.limits:
+            found = self.limits.joined(found, weights or {})
         if self.condor:
             found = self.condor.joined(found)
         if self.objects.volcano.yunikorn:
@@ -151,6 +158,8 @@ class Sources:
                     self.yarn.take(stream, source)
                 elif first[:6].lower() == b"jobid|":
                     self.jobs.take(self.tables.lines(stream, source), source)
+                elif slurm_limits.COLUMN in first.partition(b"\n")[0]:
+                    self.limits.take(self.tables.lines(stream, source), source)
                 elif first.startswith(b"Account|"):
                     self.tables.take_shares(stream, source)
                 else:
@@ -166,5 +175,7 @@ class Sources:
         """What a file is by how it begins; empty for one whose objects say what they are."""
         if first.startswith(TABLES):
             return "tables"
-        slurm = first.startswith((b"NodeName=", b"Account|")) or first[:6].lower() == b"jobid|"
+        line = first.partition(b"\n")[0]
+        slurm = line.startswith((b"NodeName=", b"Account|")) or line[:6].lower() == b"jobid|"
+        slurm = slurm or (b"|" in line and slurm_limits.COLUMN in line)
         return "slurm" if slurm else "yarn" if first.lstrip()[:1] == b"<" else ""

@@ -42,7 +42,11 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     BadInput : with every fault of the file, each with its place.
     """
     content = storage.read_text(path, answers.LARGEST, "a result in JSON")
-    source = storage.source_name(path)
+    return of_text(content, storage.source_name(path))
+
+
+def of_text(content: str, source: str) -> dict[str, Any]:
+    """The same of a text; `source` is what messages call it."""
     data = parsed(content, source, "a result in JSON")
     schema = data.get("schema", ANSWER) if isinstance(data, Mapping) else None
     if schema not in KINDS:
