@@ -212,7 +212,7 @@ if __name__ == "__main__":
                     verdict = rounds.judge(alloc)
                 wrong = verdict.certified and off > 1e-6
                 res[verdict.verdict + (" WRONG" if wrong else "")]+=1
-                if verdict.verdict=="unproved" and off > verdict.residual: res["BOUND WRONG"]+=1
+                if verdict.verdict=="unproved" and verdict.bounded and off > verdict.residual: res["BOUND WRONG"]+=1
                 if dear!="own": res[str([c.name for c in verdict.checks if not c.holds][:1])]+=1
             except Exception as error:
                 import traceback

@@ -19,6 +19,7 @@ from fairopt.certificates.nearby.system import System
 from fairopt.certificates.nearby.targets import DIGITS, Flat, Nested, Targets
 from fairopt.certificates.ruled.answer import Ruled
 from fairopt.formulas.entitled import Entitled
+from fairopt.formulas.targets import TargetTree
 from fairopt.instance import Floats, Ints
 
 LARGEST = 300_000
@@ -103,7 +104,7 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
             left = None if point is None else left_open(system, point, nothing, floor)
             if point is None or left is None or not left.worst <= SHARP:
                 continue
-            found = _found(system, point, left, len(inst.ways), nothing)
+            found = _found(system, point, left, asked.tree, len(inst.ways), nothing)
             if best is None or found.far.max() < best.far.max():
                 best = found
             if best.far.max() <= ENOUGH:
@@ -111,8 +112,10 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
     return best
 
 
-def _found(system: System, point: Point, left: Left, ways: int, nothing: Floats) -> Nearby:
-    far = reach(system, point, left)
+def _found(
+    system: System, point: Point, left: Left, tree: TargetTree, ways: int, nothing: Floats
+) -> Nearby:
+    far = reach(system, point, left, tree)
     far = np.where(np.isnan(far), np.inf, far)
     x = np.zeros(system.tasks)
     task = point.columns < system.tasks

@@ -22,6 +22,17 @@ def inside(system: System, columns: Ints, amount: Floats) -> Bools:
     return found
 
 
+def at_bounds(system: System, columns: Ints, amount: Floats) -> Floats:
+    """(C,) the amounts, flows that are at one of their bounds but for rounding just there."""
+    flow = columns >= system.tasks
+    low, high = system.bounds
+    y = amount[flow]
+    found = amount.copy()
+    ends = np.where(np.abs(y - low) <= np.abs(high - y), low, high)
+    found[flow] = np.where(inside(system, columns, amount)[flow], y, ends)
+    return found
+
+
 def in_use(system: System, columns: Ints, amount: Floats) -> tuple[Ints, Ints]:
     """The flows between their bounds, and the columns of tasks."""
     flow = columns >= system.tasks

@@ -12,11 +12,12 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.certificates import digits
-from fairopt.certificates.nearby.moves import changes, in_use, sizes
+from fairopt.certificates.nearby.moves import at_bounds, changes, in_use, sizes
 from fairopt.certificates.nearby.points import Point
-from fairopt.certificates.nearby.rows import TRIFLE, Lot, sharpened, valued
+from fairopt.certificates.nearby.rows import AGREE, TRIFLE, Lot, sharpened, valued
 from fairopt.certificates.nearby.system import System
 from fairopt.certificates.nearby.targets import LostError, Targets
+from fairopt.certificates.nearby.ties import alike, settled
 from fairopt.instance import Bools, Floats, Ints
 
 STEPS = 12
@@ -47,7 +48,7 @@ def search(
     linked : whether columns out of use that are as cheap may come into use, so that levels that
         are equal but for rounding become one.
     """
-    some = system.some
+    some, amount = system.some, at_bounds(system, columns, amount)
     stage = np.where(some, len(lots), -1)
     for k, lot in enumerate(lots):
         stage[lot.users] = k
@@ -58,11 +59,22 @@ def search(
         return None
     columns, amount = columns[keep], amount[keep]
     moves, used = in_use(system, columns, amount)
+    full = np.any([lot.price[0] > 0 for lot in clear], axis=0)
+    shut = np.zeros(system.tasks, dtype=bool)
     least, parts, new = 1.0, list[Lot](), list[Ints]()
     for k, lot in enumerate(clear):
         if clock.over():
             return None
         sharp, size, tied = sharpened(system, lot, used, moves, stage <= k)
+        other = settled(system, sharp, columns, amount, stage <= k, full, shut)
+        if other is not None:
+            lot, columns, amount = other
+            full |= lot.price[0] > 0
+            moves, used = in_use(system, columns, amount)
+            sharp, size, tied = sharpened(system, lot, used, moves, stage <= k)
+        at, part = alike(system, sharp, stage <= k)
+        same = np.isin(np.arange(system.tasks), at[np.abs(part) <= AGREE])
+        shut |= (((stage <= k) & (sharp.value[0] > 0))[system.columns.of_column]) & ~same
         least = min(least, size)
         by = np.sort(np.concatenate([used, tied])) if linked else used
         several = _apart(system, sharp, by, moves, stage <= k)

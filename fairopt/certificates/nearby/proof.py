@@ -93,7 +93,7 @@ def left_open(system: System, point: Point, nothing: Floats, floor: Floats) -> L
             room[lot.users] = open_ / (value * size)[lot.users]
         pays = np.where(done, value * size, 0.0)
         money.append(pays)
-    share *= system.share_unit
+    share = np.asarray(share * system.share_unit)
     return Left(room, off, share, stage, lots, money, share <= nothing)
 
 

@@ -36,6 +36,8 @@ class Lot:
     beside : (2, M) prices of rows that no user of the lot pays where it runs.
     part : (2,) of the jump in which it is stopped, if targets jump there; the level is that of the
         jump then. jumped : whether its level comes after a jump there. settled : (N,) whose due by then is what it is in the end; None without groups.
+    by : (N,) what all are due by then in groups, of what is divided. moving : (N,) whose targets
+        move there.
     """
 
     users: Ints
@@ -48,6 +50,8 @@ class Lot:
     part: Floats | None = None
     jumped: bool = False
     settled: Bools | None = None
+    by: Floats | None = None
+    moving: Bools | None = None
 
     @property
     def place(self) -> tuple[float, ...]:

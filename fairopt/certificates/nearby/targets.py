@@ -130,8 +130,8 @@ class NestedWalk:
         self._of, self._rank = targets, -1
         self._due = targets.start
         self._point: PathPoint | None = None
-        self._piece: Piece | Jump | None = None
-        self._by: list[Floats] = []
+        self._piece: Any = None
+        self._by: list[tuple[Floats, Floats, Bools]] = []
 
     @property
     def due(self) -> Floats:
@@ -173,14 +173,17 @@ class NestedWalk:
 
     def _here(self, lot: Lot) -> PathPoint:
         """Where a lot is stopped."""
-        assert self._piece is not None
-        return self._piece.at(_both(lot.level if lot.part is None else lot.part))
+        found: PathPoint = self._piece.at(_both(lot.level if lot.part is None else lot.part))
+        return found
 
     def stop(self, lot: Lot) -> Lot:
         """The lot, stopped: with the level of its jump."""
         here = self._here(lot)
         self._due = here.due
-        self._by.append(self._of.floats(self._due))
+        piece = self._piece
+        line = piece.end.due - piece.start.due if isinstance(piece, Jump) else piece.slope
+        by = np.maximum(self._due.astype(np.float64), 0.0)
+        self._by.append((self._of.floats(self._due), by, line.astype(np.float64) > 0))
         self._point = here.freeze(lot.users)
         if lot.part is None:
             return lot
@@ -191,9 +194,9 @@ class NestedWalk:
         """The lots, with whose dues by then are what they are in the end."""
         last = self.due
         found = []
-        for lot, due in zip(lots, self._by, strict=True):
+        for lot, (due, by, moving) in zip(lots, self._by, strict=True):
             apart = np.abs((last[0] - due[0]) + (last[1] - due[1]))
-            found.append(replace(lot, settled=apart <= SETTLED * last[0]))
+            found.append(replace(lot, settled=apart <= SETTLED * last[0], by=by, moving=moving))
         return found
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals
 from fairopt.certificates.due import due, told
 from fairopt.certificates.levels import Order
-from fairopt.certificates.nearby.judged import Nearby, looked_for, nearby
+from fairopt.certificates.nearby.judged import Nearby, nearby
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats, remembered
 
@@ -24,9 +26,10 @@ def at_nearby(
     alloc: Allocation, verdict: Certificate, order: Order | None, rounds: int, tolerance: float
 ) -> Certificate:
     """The verdict; of several rounds that of the point nearby that they mean, known to twice a
-    float's digits (`nearby`): how far the errors of floats reach is an estimate, which refuses."""
+    float's digits (`nearby`): how far the errors of floats reach is an estimate, which refuses, and
+    bounds nothing."""
     certified = verdict.verdict == CERTIFIED
-    if verdict.verdict == REFUTED or (certified and (rounds < 2 or not looked_for(alloc, rounds))):
+    if verdict.verdict == REFUTED or (certified and rounds < 2):
         return verdict
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
     point = nearby(alloc, asked, order)
@@ -37,26 +40,22 @@ def at_nearby(
         if again is not None and float(again.off(share).max()) < float(off.max()):
             point, off = again, again.off(share)
     far = float(off.max())
-    if not (certified or far < verdict.residual):
-        return verdict
-    room = off if point is None else point.room
+    if point is None or not (certified or far < verdict.residual):
+        return verdict if rounds < 2 else replace(verdict, verdict=UNPROVED, bounded=False)
     checks = (
         *[check for check in verdict.checks if check.name not in ROUNDS],
-        worst("room of every user, nearby", room, users, tolerance),
+        worst("room of every user, nearby", point.room, users, tolerance),
         worst("all rounds together, nearby", off, users, tolerance),
     )
-    name, notes, gap = UNPROVED, verdict.notes, verdict.gap
-    ends = np.zeros(len(users)), np.full(len(users), np.inf)
+    name, notes = UNPROVED, verdict.notes
     if all(check.holds for check in checks):
         name = CERTIFIED
-    if point is not None:
-        ends = point.ends()
-        first = point.first
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rise = (point.share * (1 + point.room) / share)[first] - 1.0
-        gap = float(np.nan_to_num(rise, nan=0.0).max(initial=0.0))
-        if point.far.max() <= tolerance and (off - point.far > 2 * tolerance).any():
-            name, notes = REFUTED, told(alloc, _moved(alloc, point), tolerance)
+    ends = point.ends()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rise = (point.share * (1 + point.room) / share)[point.first] - 1.0
+    gap = float(np.nan_to_num(rise, nan=0.0).max(initial=0.0))
+    if point.far.max() <= tolerance and (off - point.far > 2 * tolerance).any():
+        name, notes = REFUTED, told(alloc, _moved(alloc, point), tolerance)
     loose = tuple([users[n] for n in np.flatnonzero(~(off <= tolerance)).tolist()])
     spans = Intervals(len(users), lambda: ends)
     return Certificate(name, gap, far, loose, checks, spans, notes, bounded=True)
