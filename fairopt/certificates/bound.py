@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fairopt.certificates import digits, pulled
+from fairopt.certificates.decimals import exactly
 from fairopt.certificates.losses import bracket, loss
 from fairopt.certificates.question import Question
 from fairopt.instance import Bools, Floats, Ints
@@ -58,6 +58,10 @@ class Place:
     price: Floats
     value: Floats
     log_unit: Any
+
+    def away(self, question: Question) -> Floats:
+        """(N,) log t - (log W - log v) / alpha with all digits."""
+        return exactly(question, self.columns, self.amount, self.value, self.log_unit)
 
 
 @dataclass(frozen=True)
@@ -285,7 +289,7 @@ def _users(
     t = _counted(question, place, here)
     log_share = np.log(t)
     if len(place.value) > 2:
-        z = np.abs(exactly(question, place)) + 2 * less / value
+        z = np.abs(place.away(question)) + 2 * less / value
     else:
         size = question.log_size + abs(place.log_unit) + np.abs(np.log(value)) + 1
         z = np.abs(log_share - log_t) + ROUND * (size / question.alpha + np.abs(log_t) + 1)
@@ -312,42 +316,6 @@ def _counted(question: Question, place: Place, here: PlaceRest) -> Floats:
         return here.share
     # where something is taken off, it is the floor
     return np.where(question.base > 0, here.above_least, here.share)
-
-
-def exactly(question: Question, place: Place) -> Floats:
-    """(N,) log t - (log W - log v) / alpha with all digits."""
-    columns = question.columns
-    own = np.flatnonzero(place.columns < columns.count)
-    owner, worth = columns.owner(place.columns[own]), columns.worth(place.columns[own])
-    found = np.full(question.users, np.nan)
-    with localcontext() as context:
-        context.prec = 18 * len(place.value) + 10
-        t = [Decimal(-float(b)) for b in question.base]
-        amounts = place.amount[:, own].T.tolist()
-        for n, u, x in zip(owner.tolist(), worth.tolist(), amounts, strict=True):
-            t[n] += Decimal(u) * sum(map(Decimal, x), Decimal(0))
-        alpha, unit = Decimal(question.alpha), Decimal(place.log_unit)
-        for n, log_w in enumerate(_log_weights(question, context.prec)):
-            v = sum(map(Decimal, place.value[:, n].tolist()), Decimal(0))
-            if t[n] <= 0 or v <= 0:
-                continue
-            found[n] = float(t[n].ln() - (log_w - unit - v.ln()) / alpha)
-    return found
-
-
-def _log_weights(question: Question, digits: int) -> list[Decimal]:
-    """log W of every user in decimals, kept with the question: a search asks for them again and
-    again."""
-    kept: dict[int, list[Decimal]] = question.__dict__.setdefault("_log_weights", {})
-    if digits not in kept:
-        alpha = Decimal(question.alpha)
-        times = alpha if question.inside else Decimal(1)
-        weights, units = question.weight.tolist(), question.share_unit.tolist()
-        kept[digits] = [
-            times * Decimal(w).ln() + (1 - alpha) * Decimal(u).ln()
-            for w, u in zip(weights, units, strict=True)
-        ]
-    return kept[digits]
 
 
 def _flows(question: Question, place: Place, seen: PlaceSums, tasks: int, mine: Bools) -> Floats:
@@ -388,7 +356,6 @@ __all__ = [
     "PlaceSums",
     "bound",
     "ends",
-    "exactly",
     "loss_above",
     "nothing",
     "rest",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.certificates.bound import Place, PlaceSums, exactly
+from fairopt.certificates.bound import Place, PlaceSums
 from fairopt.certificates.by_rows import LOOSE, Missing, by_rows, finite
 from fairopt.certificates.by_wants import by_wants
 from fairopt.certificates.pinned import left_out
@@ -83,7 +83,7 @@ def missing(
     free = free if question.further is None else free * question.further
     left = (seen.rest.left - np.where(question.rules, free, 0.0))[active] / norm
     log_best = (question.log_w - place.log_unit - np.log(value)) / question.alpha
-    short = log_best - np.log(t) if parts == 2 else -exactly(question, place)
+    short = log_best - np.log(t) if parts == 2 else -place.away(question)
     over = seen.rest.to_most + spare * question.most  # cut off again, which costs a trifle
     gone = np.where(end == 1, over, FLOOR * spare * question.least - seen.rest.above_least)
     miss = np.where(fixed, gone, t * short)  # by how much s must rise

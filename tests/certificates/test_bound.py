@@ -15,7 +15,15 @@ import pytest
 import fairopt as fo
 from fairopt.certificates import digits
 from fairopt.certificates.asking import asked
-from fairopt.certificates.bound import Place, Proved, _pulled, bound, ends, loss_above, sums
+from fairopt.certificates.bound import (
+    Place,
+    Proved,
+    _pulled,
+    bound,
+    ends,
+    loss_above,
+    sums,
+)
 from fairopt.certificates.given import given
 from fairopt.certificates.losses import loss
 from fairopt.certificates.question import Question
@@ -344,3 +352,41 @@ def test_a_limit_above_what_is_promised_counts_what_is_above(alpha: float) -> No
     assert fo.certify(fo.Allocation(inst, notion, [[3], [5]])).certified
     for wrong in ([[2.999], [5.001]], [[3], [4.999]]):
         assert not fo.certify(fo.Allocation(inst, notion, wrong)).certified
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 1.0, 2.0, 2.5, 10.0, 100.0])
+@pytest.mark.parametrize("parts", [3, 7])
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_distance_to_the_best_share_has_all_its_digits(
+    alpha: float, parts: int, inside: bool
+) -> None:
+    """Logarithms to 400 digits, of places next to the best and far from it."""
+    rng = np.random.default_rng([parts, inside])
+    inst = fo.Instance(rng.uniform(0.1, 1, (4, 2)), [[3.0, 2.0]], weight=[1.0, 0.1, 7.0, 20.0])
+    notion = fo.AlphaFair(alpha, weight_inside=inside)
+    alloc = fo.Allocation(inst, notion, rng.uniform(0.1, 1, (4, 1)))
+    question = asked(alloc)
+    share = rng.uniform(0.5, 2.0, 4)
+    unit = 3.25
+    value = np.exp(question.log_w - unit - alpha * np.log(share))
+    value[3] *= 1e4
+    place = Place(
+        np.arange(4),
+        digits.plus(digits.of(share / question.columns.worth(np.arange(4)), parts), share * 1e-25),
+        digits.of(np.ones(2), parts),
+        digits.plus(digits.of(value, parts), value * 1e-21),
+        unit,
+    )
+    found = place.away(question)
+    with localcontext() as context:
+        context.prec = 400
+        for n in range(4):
+            u = Decimal(float(question.columns.worth(np.arange(4))[n]))
+            t = u * sum((Decimal(float(x)) for x in place.amount[:, n]), Decimal(0))
+            v = sum((Decimal(float(x)) for x in place.value[:, n]), Decimal(0))
+            times = Decimal(alpha) if inside else Decimal(1)
+            log_w = times * Decimal(float(inst.weight[n])).ln()
+            log_w += (1 - Decimal(alpha)) * Decimal(float(question.share_unit[n])).ln()
+            exact = t.ln() - (log_w - Decimal(unit) - v.ln()) / Decimal(alpha)
+            assert found[n] == pytest.approx(float(exact), rel=1e-13)
+            assert abs(exact) < 1e-13 or n == 3
