@@ -1,4 +1,4 @@
-"""A HiGHS model that prints nothing, and keeps the time limit.
+"""Programs for HiGHS, and a model of it that prints nothing, and keeps the time limit.
 
 Since 1.16 a model of highspy prints a banner on stdout while it is made, before any option of it
 can be set, and results are on stdout.
@@ -7,8 +7,12 @@ can be set, and results are on stdout.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from fairopt import clock
 
@@ -24,6 +28,38 @@ def _silent() -> Any:
             return super().enableCallbacks()
 
     return Silent
+
+
+def program(
+    cost: ArrayLike,
+    columns: tuple[ArrayLike, ArrayLike],
+    rows: tuple[ArrayLike, ArrayLike],
+    matrix: Any,
+    whole: Sequence[bool] | None = None,
+) -> Any:
+    """The program of HiGHS: least cost x, x and matrix x within bounds.
+
+    Parameters
+    ----------
+    cost : (C,). columns, rows : least and most, (C,) and (M,). matrix : sparse (M, C) by columns;
+        or where each column begins (C + 1,), rows and values. whole : (C,) which must be whole.
+    """
+    import highspy
+
+    parts = matrix if isinstance(matrix, tuple) else (matrix.indptr, matrix.indices, matrix.data)
+    (least, most), (low, high) = (tuple(map(np.asarray, both)) for both in (columns, rows))
+    made = highspy.HighsLp()
+    made.num_col_, made.num_row_ = len(least), len(low)
+    made.col_cost_, made.col_lower_, made.col_upper_ = np.asarray(cost), least, most
+    made.row_lower_, made.row_upper_ = low, high
+    entries = made.a_matrix_
+    entries.format_ = highspy.MatrixFormat.kColwise
+    entries.start_, entries.index_ = (np.asarray(part, dtype=np.int32) for part in parts[:2])
+    entries.value_ = np.asarray(parts[2])
+    if whole is not None:
+        kind = highspy.HighsVarType
+        made.integrality_ = [kind.kInteger if one else kind.kContinuous for one in whole]
+    return made
 
 
 def quiet(**options: Any) -> Any:

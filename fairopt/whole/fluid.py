@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.highs import quiet
+from fairopt.highs import program, quiet
 from fairopt.instance import Floats
 from fairopt.whole.machines import MachineRow
 from fairopt.whole.proof.placement import Placement
@@ -45,8 +45,6 @@ def spread(problem: Problem) -> Placement:
 
 def _fluid(problem: Problem) -> list[Floats]:
     """For each class, tasks of each kind on all its nodes together."""
-    import highspy
-
     users, size = len(problem.users), len(problem.classes[0].room)
     index: list[int] = []
     value: list[float] = []
@@ -68,22 +66,12 @@ def _fluid(problem: Problem) -> list[Floats]:
             starts.append(len(index))
             cost.append(0.0)
             most.append(float(kind.most * own.count))
-    inf = highspy.kHighsInf
-    program = highspy.HighsLp()
-    rows = users + len(problem.classes) * size
-    program.num_col_, program.num_row_ = len(cost), rows
-    program.col_cost_, program.col_upper_ = np.array(cost), np.array(most)
-    program.col_lower_ = np.zeros(len(cost))
+    inf = np.inf
     counts = [float(own.count) for own in problem.classes for _ in range(size)]
-    program.row_lower_ = np.array([*map(float, problem.whole), *[-inf] * len(counts)])
-    program.row_upper_ = np.array([*[inf] * users, *counts])
-    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    program.a_matrix_.start_ = np.array(starts, np.int32)
-    program.a_matrix_.index_ = np.array(index, np.int32)
-    program.a_matrix_.value_ = np.array(value)
+    rows = [*map(float, problem.whole), *[-inf] * len(counts)], [*[inf] * users, *counts]
     # an interior answer spreads every user over all its classes, which packs better than a vertex
     model = quiet(solver="ipm", run_crossover="off")
-    model.passModel(program)
+    model.passModel(program(cost, (np.zeros(len(cost)), most), rows, (starts, index, value)))
     model.run()
     found = np.array(model.getSolution().col_value)[users:]
     ends = np.cumsum([0, *(len(own.kinds) for own in problem.classes)])

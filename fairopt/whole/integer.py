@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.highs import quiet
+from fairopt.highs import program, quiet
 from fairopt.whole.master import Clock, PatternPool, zone_columns
 from fairopt.whole.proof.claims import NeedRow
 from fairopt.whole.proof.placement import Placement
@@ -190,9 +190,7 @@ class _Program:
         **options: Any,
     ) -> Placement | None:
         """The patterns of the solution, placed in integers."""
-        import highspy
-
-        inf = highspy.kHighsInf
+        inf = np.inf
         own = self.pool.columns
         rows, classes = len(self.low), self.problem.classes
         ahead = len(self.columns)
@@ -222,26 +220,20 @@ class _Program:
         model = quiet(**{"mip_max_nodes": limits.nodes, "mip_rel_gap": 0.0, **options})
         if clock.end is not None:
             model.setOptionValue("time_limit", max(1.0, clock.left() * limits.share))
-        program = highspy.HighsLp()
-        size = len(self.columns)
         skews = [float(x.skew) for x in self.problem.spreads for _ in x.zones]
-        program.num_col_, program.num_row_ = size, rows + len(classes) + len(skews)
-        program.col_cost_ = np.array([c[0] for c in self.columns])
-        program.col_lower_, program.col_upper_ = (
-            np.array(low),
-            np.array([c[1] for c in self.columns]),
-        )
-        program.row_lower_ = np.array([*self.low, *(-inf for _ in classes), *(0.0 for _ in skews)])
         counts = [float(own.count) for own in classes]
-        program.row_upper_ = np.array([*(inf for _ in self.low), *counts, *skews])
-        program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        lengths = [len(c[3]) for c in self.columns]
-        program.a_matrix_.start_ = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-        program.a_matrix_.index_ = np.array([r for c in self.columns for r in c[3]], np.int32)
-        program.a_matrix_.value_ = np.array([x for c in self.columns for x in c[3].values()])
-        kind = highspy.HighsVarType
-        program.integrality_ = [kind.kInteger if c[2] else kind.kContinuous for c in self.columns]
-        model.passModel(program)
+        bounds = (
+            [*self.low, *(-inf for _ in classes), *(0.0 for _ in skews)],
+            [*(inf for _ in self.low), *counts, *skews],
+        )
+        matrix = (
+            np.cumsum([0, *(len(c[3]) for c in self.columns)]),
+            [r for c in self.columns for r in c[3]],
+            [x for c in self.columns for x in c[3].values()],
+        )
+        columns = low, [c[1] for c in self.columns]
+        cost, integer = [c[0] for c in self.columns], [c[2] for c in self.columns]
+        model.passModel(program(cost, columns, bounds, matrix, integer))
         if begin is not None:
             model.setSolution(self._begun(begin, first, bonus))
         model.run()

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.errors import SolverFailure
-from fairopt.highs import quiet, run
+from fairopt.highs import program, quiet, run
 from fairopt.instance import Bools, Floats, Ints
 
 TIGHT = 1e-10
@@ -160,13 +160,6 @@ def _model(
     """A HiGHS model that begins at nothing, with every row's slack."""
     import highspy
 
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = len(cost), len(high)
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, least, upper
-    lp.row_lower_, lp.row_upper_ = low, high
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
-    lp.a_matrix_.value_ = matrix.data
     model = quiet(
         small_matrix_value=1e-12,
         presolve="off",
@@ -174,7 +167,7 @@ def _model(
         dual_simplex_cost_perturbation_multiplier=0.0,
         primal_feasibility_tolerance=TIGHT,
     )
-    model.passModel(lp)
+    model.passModel(program(cost, (least, upper), (low, high), matrix))
     basis = highspy.HighsBasis()
     status = highspy.HighsBasisStatus
     basis.col_status = [status.kLower if np.isfinite(v) else status.kZero for v in least.tolist()]

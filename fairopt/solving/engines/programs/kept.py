@@ -28,7 +28,7 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.errors import SolverFailure
-from fairopt.highs import quiet, run
+from fairopt.highs import program, quiet, run
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.solving.engines import units
 from fairopt.solving.engines.point import Point, Question
@@ -199,16 +199,10 @@ class _Model:
             (np.concatenate(entries), (np.concatenate(down), np.concatenate(across))),
             shape=(users + rows, pairs + 1),
         )
-        inf = highspy.kHighsInf
-        lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = pairs + 1, users + rows
-        lp.col_cost_ = np.append(np.zeros(pairs), -float(users))
-        lp.col_lower_, lp.col_upper_ = np.zeros(pairs + 1), np.full(pairs + 1, inf)
-        lp.row_lower_ = np.concatenate([np.zeros(users), np.full(rows, -inf)])
-        lp.row_upper_ = np.concatenate([np.full(users, inf), np.ones(rows)])
-        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
-        lp.a_matrix_.value_ = matrix.data
+        low = np.concatenate([np.zeros(users), np.full(rows, -np.inf)])
+        high = np.concatenate([np.full(users, np.inf), np.ones(rows)])
+        cost = np.append(np.zeros(pairs), -float(users))
+        free = np.zeros(pairs + 1), np.full(pairs + 1, np.inf)
         self.most = max(PIVOTS, users + rows)
         options: dict[str, Any] = {
             "small_matrix_value": 1e-12,
@@ -221,7 +215,7 @@ class _Model:
             "dual_feasibility_tolerance": TIGHT,
         }
         self.highs = quiet(**options)
-        self.highs.passModel(lp)
+        self.highs.passModel(program(cost, free, (low, high), matrix))
         self.optimal = highspy.HighsModelStatus.kOptimal
         self.limit = highspy.HighsModelStatus.kIterationLimit
         self.frozen, self.least = np.zeros(users, bool), np.zeros(users)

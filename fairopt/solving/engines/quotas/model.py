@@ -14,7 +14,7 @@ import numpy as np
 
 from fairopt.errors import SolverFailure
 from fairopt.formulas.lowered import PLACE, Lowered
-from fairopt.highs import quiet, run
+from fairopt.highs import program, quiet, run
 from fairopt.instance import Floats
 from fairopt.solving.engines.path import level
 
@@ -80,21 +80,19 @@ class LevelModel:
         top.resize((users, self.t))
         # the column of t is filled in by `targets`
         whole = csc_array(bmat([[top], [coo_array(body)]], format="csc"))
-        inf = highspy.kHighsInf
-        lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = self.t + 1, whole.shape[0]
         cost = np.zeros(self.t + 1)
         self.sharp = SHARP if len(self.alone) else 1.0
         cost[self.t] = -self.sharp
-        lp.col_cost_ = cost
         flow = self.size[low.columns :]
-        lp.col_lower_ = np.concatenate([np.zeros(low.columns), low.low / flow, [0.0]])
-        lp.col_upper_ = np.concatenate([most, low.high / flow, [inf]])
-        lp.row_lower_ = np.concatenate([np.zeros(users), np.full(len(self.shared), -inf)])
-        lp.row_upper_ = np.concatenate([np.full(users, inf), (low.rhs / low.unit)[self.shared]])
-        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        lp.a_matrix_.start_ = np.append(whole.indptr, whole.indptr[-1])
-        lp.a_matrix_.index_, lp.a_matrix_.value_ = whole.indices, whole.data
+        columns = (
+            np.concatenate([np.zeros(low.columns), low.low / flow, [0.0]]),
+            np.concatenate([most, low.high / flow, [np.inf]]),
+        )
+        bounds = (
+            np.concatenate([np.zeros(users), np.full(len(self.shared), -np.inf)]),
+            np.concatenate([np.full(users, np.inf), (low.rhs / low.unit)[self.shared]]),
+        )
+        entries = np.append(whole.indptr, whole.indptr[-1]), whole.indices, whole.data
         options: dict[str, Any] = {
             "small_matrix_value": 1e-12,
             # primal: the last point stays feasible when targets change, its prices do not
@@ -107,7 +105,7 @@ class LevelModel:
             self.most = ROUNDS * (self.t + len(self.shared))
             options["simplex_iteration_limit"] = self.most
         self.highs = quiet(**options)
-        self.highs.passModel(lp)
+        self.highs.passModel(program(cost, columns, bounds, entries))
         self.slope, self.offset = np.zeros(users), np.zeros(users)
         # rows of many users: simplex goes a long way and ends with coarse prices
         self.wide = self.first = bool(low.shape[6]) and low.columns > WIDE
