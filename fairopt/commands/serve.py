@@ -29,7 +29,8 @@ def command(cluster: str, host: str, port: int, token: str | None) -> int:
     CLUSTER is a plan, a model, or what kubectl prints; once it is another, it is planned again, and
     nothing is written. `/` is the page of `fairopt report`, which follows, `/api/plan` the plan,
     `/api/state` its number, `/api/what-if` takes the changes of `fairopt what-if` ({"set":
-    ["weight.ml=2"], "drop": ["node/gpu-1"]}), and `/api/openapi.json` says all that.
+    ["weight.ml=2"], "drop": ["node/gpu-1"]}) and says who loses, `/api/moves` takes the same and
+    says what stops and starts, and `/api/openapi.json` says all that.
     Ctrl-C ends it.
     """
     try:

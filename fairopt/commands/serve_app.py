@@ -9,23 +9,31 @@ import contextlib
 import json
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairopt import __version__, solve
+import numpy as np
+
+from fairopt import __version__, solve, storage, threads
 from fairopt.auditing.between import differences
+from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.commands import asked, notion_options
 from fairopt.connect.plan import made as plans
 from fairopt.errors import FairoptError, UsageError
 from fairopt.report.html import page, plan_data
+from fairopt.solving import near as nearby
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import JSONResponse, Response
 
+    from fairopt.allocation import Allocation
+
 MOST = 1 << 20
 """most bytes of a question"""
+LEAST = 1e-6
+"""tasks that count as moved"""
 QUESTIONS = ("set", "add_server", "drop", "add")
 
 
@@ -43,7 +51,8 @@ class Served:
         self.asked = asked.of_plan(plan, source)
         self.notion = notion_options.chosen(self.asked.model, None, None, {})
         self.answer = asked.answer_of(plan, source)
-        self._solving = threading.Lock()
+        self._solving = threading.RLock()
+        self._kept: tuple[str, Allocation] | None = None
         shown = {"title": source, "live": version, **plan_data.data_of(self.text, source)}
         self.page = page.page([shown], source)
 
@@ -54,6 +63,45 @@ class Served:
         ------
         FairoptError : a change that cannot be made, or an answer that is not certified.
         """
+        given = self._given(question)
+        return differences(self.answer, self._changed(given)).to_dict()
+
+    def moves(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """What stops and starts after changes, if as much as can be stays where this plan has it.
+
+        Raises
+        ------
+        FairoptError : as of `what_if`, and a notion or cluster of which that is not known.
+        """
+        given = self._given(question)
+        held = nearby.checked(self.answer, self._changed(given).instance, self.notion)
+        with self._solving, threads.one():
+            after = self._changed(given)
+            found = nearby.answer(after, after.score, held, TOLERANCE)
+        step = found.steps[-1]
+        gone = self.answer.tasks.sum() - held.sum()  # of users and servers that are no more
+        change = found.tasks - held
+        rows = [
+            {"user": user, "stopped": float(less), "started": float(more)}
+            for user, less, more in zip(
+                found.instance.users,
+                np.maximum(-change, 0.0).sum(axis=1).tolist(),
+                np.maximum(change, 0.0).sum(axis=1).tolist(),
+                strict=True,
+            )
+            if max(less, more) > LEAST
+        ]
+        return {
+            "stopped": step["stopped"],
+            "started": step["started"],
+            "least": step.get("bound"),
+            "status": step["status"],
+            "gone": max(float(gone), 0.0),
+            "users": sorted(rows, key=lambda row: (-row["stopped"] - row["started"], row["user"])),
+        }
+
+    def _given(self, question: Mapping[str, Any]) -> dict[str, list[str]]:
+        """The changes of a question, whose form is checked."""
         given = {key: question.get(key, []) for key in QUESTIONS}
         wrong = [key for key in question if key not in QUESTIONS]
         wrong += [
@@ -64,13 +112,20 @@ class Served:
         if wrong or not any(given.values()):
             found = f"found {wrong[0]!r}" if wrong else "found no change"
             raise UsageError(f"{found}; wanted lists of texts: {', '.join(QUESTIONS)}")
-        instance = self.asked.model.instance
-        counts, dropped = self.asked.without(given["drop"])
-        people = dict(asked.newcomer(text, instance) for text in given["add"])
-        settings = (*given["set"], *counts)
-        other = self.asked.changed(settings, given["add_server"], dropped, people)
+        return given
+
+    def _changed(self, given: Mapping[str, list[str]]) -> Allocation:
+        """The answer after changes; that of the last question is kept."""
+        key = json.dumps(given, sort_keys=True)
         with self._solving:  # solvers share what they keep: one question at a time
-            return differences(self.answer, solve(other, self.notion)).to_dict()
+            if self._kept is None or self._kept[0] != key:
+                counts, dropped = self.asked.without(given["drop"])
+                instance = self.asked.model.instance
+                people = dict(asked.newcomer(text, instance) for text in given["add"])
+                settings = (*given["set"], *counts)
+                other = self.asked.changed(settings, given["add_server"], dropped, people)
+                self._kept = key, solve(other, self.notion)
+            return self._kept[1]
 
 
 class Followed:
@@ -201,6 +256,11 @@ def application(served: Followed, hosts: list[str], token: str | None = None) ->
           400: {description: "What was found, and what was wanted."}
           413: {description: Too long a question.}
         """
+        return await answered(request, lambda question: served.now().what_if(question))
+
+    async def answered(
+        request: Request, asks: Callable[[Mapping[str, Any]], dict[str, Any]]
+    ) -> Response:
         content = b""
         async for part in request.stream():
             content += part
@@ -213,12 +273,27 @@ def application(served: Followed, hosts: list[str], token: str | None = None) ->
         except (ValueError, RecursionError) as error:
             return _error(f"found text that is not JSON ({error}); wanted a table", 400)
         try:
-            return JSONResponse(await run_in_threadpool(asks, question))
+            told = await run_in_threadpool(asks, question)
+            return Response(storage.encoded(told), media_type="application/json")
         except FairoptError as error:
             return _error(str(error), 400)
 
-    def asks(question: Mapping[str, Any]) -> dict[str, Any]:
-        return served.now().what_if(question)
+    async def moves(request: Request) -> Response:
+        """Moves.
+        ---
+        summary: What stops and starts after changes if as much as can be stays where it is, with
+          the least that any fair answer must stop and start.
+        requestBody:
+          required: true
+          content:
+            application/json:
+              schema: {type: object, description: The changes of /api/what-if.}
+        responses:
+          200: {description: "Tasks in all (stopped, started, least), and by user."}
+          400: {description: "What was found, and what was wanted."}
+          413: {description: Too long a question.}
+        """
+        return await answered(request, lambda question: served.now().moves(question))
 
     def schema(request: Request) -> Response:
         return JSONResponse(schemas.get_schema(routes=app.routes))
@@ -234,6 +309,7 @@ def application(served: Followed, hosts: list[str], token: str | None = None) ->
             Route("/api/plan", plan),
             Route("/api/state", state),
             Route("/api/what-if", what_if, methods=["POST"]),
+            Route("/api/moves", moves, methods=["POST"]),
             Route("/api/openapi.json", schema, include_in_schema=False),
         ],
         middleware=middleware,

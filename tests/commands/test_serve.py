@@ -72,9 +72,38 @@ def test_a_plan_is_served_and_asked(served, capsys):
             "/api/plan",
             "/api/state",
             "/api/what-if",
+            "/api/moves",
         }
         body = schema["paths"]["/api/what-if"]["post"]["requestBody"]["content"]
         assert set(body["application/json"]["schema"]["properties"]) == set(serve_app.QUESTIONS)
+
+
+def test_what_moves_is_the_least_that_must(served):
+    """Shares as in what-if, and the tasks that the nearest answer stops and starts."""
+    question = {"drop": ["node/gpu-1"]}
+    with listening(served) as port:
+        _, losers = ask(port, "POST", "/api/what-if", json.dumps(question))
+        status, text = ask(port, "POST", "/api/moves", json.dumps(question))
+        again = ask(port, "POST", "/api/moves", json.dumps(question))[1]
+        assert ask(port, "POST", "/api/moves", "{}")[0] == 400
+    assert status == 200 and text == again
+    moves, rows = json.loads(text), json.loads(losers)["users"]
+    due = sum(row["after"] - row["before"] for row in rows)
+    assert moves["started"] - moves["stopped"] == pytest.approx(due + moves["gone"], abs=1e-6)
+    assert moves["stopped"] + moves["started"] == pytest.approx(moves["least"], abs=1e-6)
+    for key in ("stopped", "started"):
+        assert sum(row[key] for row in moves["users"]) == pytest.approx(moves[key], abs=1e-4)
+
+
+def test_somebody_new_is_told(served):
+    question = json.dumps({"add": ["team=new,queue=ml,tasks=4,cpu=4"]})
+    with listening(served) as port:
+        status, told = ask(port, "POST", "/api/what-if", question)
+        moved = ask(port, "POST", "/api/moves", question)
+    assert status == 200 and moved[0] == 200
+    row = next(row for row in json.loads(told)["users"] if row["user"] == "new")
+    assert row["before"] is None and row["relative"] == "inf" and row["after"] > 0
+    assert any(row["user"] == "new" for row in json.loads(moved[1])["users"])
 
 
 @pytest.mark.parametrize(

@@ -308,6 +308,10 @@ def test_a_served_plan_is_asked_in_the_browser(chromium, files):
         }
         assert found == pytest.approx(wanted, rel=1e-5) and len(found) == 2
         assert "asks the server that it came from" in page.inner_text("footer")
+        page.wait_for_selector("text=tasks stop and")
+        moves = json.loads(ask(port, "POST", "/api/moves", '{"drop": ["node/gpu-1"]}')[1])
+        shown = page.locator("text=tasks stop and").inner_text().split()
+        assert float(shown[0]) == pytest.approx(moves["stopped"], rel=1e-5)
         if picture := os.environ.get("FAIROPT_PICTURES"):
             page.set_viewport_size({"width": 1100, "height": 900})
             page.screenshot(path=f"{picture}/serve.png")
@@ -320,6 +324,10 @@ def test_a_served_plan_is_asked_in_the_browser(chromium, files):
         )
         page.get_by_label("Without weight.nobody=2").click()
         page.wait_for_selector("text=Both answers are certified.")
+        page.locator("section:has(h2:text('What if')) select").select_option("add")
+        page.get_by_label("Change", exact=True).fill("team=newcomer,queue=ml,tasks=4,cpu=4")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("table:has(caption:has-text('Who gets less')) th:text('newcomer')")
         page.close()
     assert said == []
 

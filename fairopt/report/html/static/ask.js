@@ -39,6 +39,7 @@ function askSection(version) {
     number("Before", "before"), number("After", "after"), { head: "Change", number: true, cell: part },
   ] });
   const place = el("div", { hidden: true }, users.node);
+  const moving = el("p", { class: "status", role: "status" });
 
   function put() {
     if (!text.value.trim()) return;
@@ -59,6 +60,7 @@ function askSection(version) {
 
   async function ask() {
     place.hidden = true;
+    moving.textContent = "";
     const changes = state.changes.slice();
     if (!changes.length) {
       said.textContent = "Nothing is asked yet.";
@@ -79,7 +81,7 @@ function askSection(version) {
     }
     if (JSON.stringify(changes) !== JSON.stringify(state.changes)) return; // asked again since
     if (rows) {
-      const moved = rows.filter((row) => row.relative === null || Math.abs(row.relative) > 1e-6);
+      const moved = rows.filter((row) => !(Math.abs(row.relative) <= 1e-6)); // "inf" is more, too
       const less = moved.filter((row) => row.after === null || (row.before !== null && row.after < row.before)).length;
       words = count(less, "workload") + " with less, " + (moved.length - less) + " with more, " + (rows.length - moved.length) +
         " with the same. Both answers are certified.";
@@ -87,9 +89,27 @@ function askSection(version) {
       place.hidden = !moved.length;
     }
     said.textContent = words;
+    if (rows) await askMoves(question, changes);
+  }
+
+  /** What stops and starts, below who loses: asked second, as it may take longer. */
+  async function askMoves(question, changes) {
+    let words = "";
+    moving.textContent = "What moves is worked out …";
+    try {
+      const answer = await fetch("api/moves", { method: "POST", body: JSON.stringify(question) });
+      const told = await answer.json();
+      words = answer.ok
+        ? num(told.stopped) + " tasks stop and " + num(told.started) + " start, if as many as can stay where the plan has them" +
+          (told.least === null ? "." : "; no fair answer stops and starts fewer than " + num(told.least) + " together.")
+        : told.error;
+    } catch (error) {
+      words = "The server does not answer.";
+    }
+    if (JSON.stringify(changes) === JSON.stringify(state.changes)) moving.textContent = words;
   }
 
   const followed = el("p", { class: "status", role: "status" });
   follow(version, followed);
-  return section("What if", el("div", { class: "tools" }, kind, text, el("button", { type: "button", onclick: put }, "Ask")), list, said, place, followed);
+  return section("What if", el("div", { class: "tools" }, kind, text, el("button", { type: "button", onclick: put }, "Ask")), list, said, place, moving, followed);
 }
