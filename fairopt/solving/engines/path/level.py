@@ -255,9 +255,9 @@ def _until(values: tuple[Floats, ...], steps: tuple[Floats, ...]) -> float:
 
 
 def _moved(at: _State, by: _State, first: float, second: float) -> _State:
-    mine = [a + first * b for a, b in zip(at.mine, by.mine, strict=True)]
-    dual = [a + second * b for a, b in zip(at.dual, by.dual, strict=True)]
-    return _State(*mine, at.t + first * by.t, *dual)
+    z, slack, left, f = (a + first * b for a, b in zip(at.mine, by.mine, strict=True))
+    dual = (a + second * b for a, b in zip(at.dual, by.dual, strict=True))
+    return _State(z, slack, left, f, at.t + first * by.t, *dual)
 
 
 __all__ = ["PathLevel", "highest"]
