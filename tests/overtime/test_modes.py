@@ -217,3 +217,53 @@ def test_the_command(cards, tmp_path, capsys):
     assert "hours of output and one in task-hours" in told and "plot: found replays in" in told
     assert "owed (hours of output)" in (tmp_path / "debt.svg").read_text()
     assert "hours of output" in (tmp_path / "page.html").read_text()
+
+
+def hindsight(seed):
+    """Slices of several servers, so that wants are rules, and users with two modes."""
+    rng = np.random.default_rng(seed)
+    n, steps, servers, r = (
+        int(rng.integers(low, high)) for low, high in ((2, 7), (2, 8), (1, 4), (1, 4))
+    )
+    demand = rng.uniform(0.3, 3, (n, r))
+    modes = {
+        f"u{k}": [
+            fo.Mode("a"),
+            fo.Mode("b", (demand[k] * rng.uniform(0.5, 3, r)).tolist(), float(rng.uniform(0.5, 3))),
+        ]
+        for k in range(n)
+        if rng.random() < 0.7
+    }
+    users = [f"u{k}" for k in range(n)]
+    base = fo.Instance(
+        demand,
+        np.ones((servers, r)) * 4,
+        users=users,
+        weight=rng.choice([1.0, 2], n),
+        modes=modes or None,
+    )
+    wants = rng.uniform(0, 4, (steps, n)) * (rng.random((steps, n)) < 0.8)
+    wants[0, ~wants.any(axis=0)] = 1
+    return fo.horizon(base, wants, capacity=rng.uniform(1, 5, (steps, servers, r))).instance
+
+
+def test_small_hindsights_with_modes_are_certified():
+    """And what is a little of another division, with the same rounds, is not."""
+    refused = 0
+    for seed in (*range(1000, 1057), 1120, 1149, 1233):
+        inst = hindsight(seed)
+        found = fo.solve(inst, fo.MaxMin())
+        assert found.certificate.certified
+        other = fo.solve(inst, fo.ProportionalFair(), uncertified="return")
+        tasks = found.by_way + 1e-3 * (other.by_way - found.by_way)
+        lie = found.with_(**plan(inst, tasks), certificate=None)
+        if np.abs(np.log(lie.shares / found.shares)).max() > 3e-6:
+            refused += 1
+            assert not fo.certify(lie).certified
+            untold = found.with_(**plan(inst, tasks), rounds=None, certificate=None)
+            assert not fo.certify(untold).certified
+    assert refused > 30
+
+
+def plan(inst, tasks):
+    return {"tasks": tasks} if inst.modes is None else {"tasks": None, "way_tasks": tasks}

@@ -56,11 +56,12 @@ class Nearby(NamedTuple):
 
 def looked_for(alloc: Allocation, rounds: int) -> bool:
     """Whether a point nearby is looked for at all: without groups, whose targets are floats, or
-    rules of one's own, which may be equalities; up to LARGEST pairs, and WORK of them times rounds.
+    rules of one's own that less of everything may break; up to LARGEST pairs, and WORK of them
+    times rounds.
     """
     inst = alloc.instance
     pairs = int(np.count_nonzero(inst.ways.eligible))
-    plain = inst.tree.flat and not inst.own_rows
+    plain = inst.tree.flat and all(row.packing for row in inst.own_rows)
     return plain and pairs <= LARGEST and pairs * rounds <= WORK
 
 
