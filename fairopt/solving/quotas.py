@@ -23,7 +23,7 @@ from fairopt.solving.best import Rung
 from fairopt.solving.engines import path, units
 from fairopt.solving.engines.point import How
 from fairopt.solving.engines.programs import conic
-from fairopt.solving.engines.quotas import conflict, naming, rounds, stated
+from fairopt.solving.engines.quotas import conflict, cuts, naming, rounds, stated
 from fairopt.solving.engines.quotas.sharpened import kept, sharpened
 from fairopt.solving.ruled import INTERIOR, TRIFLE, RuledLadder, settings, tasks
 
@@ -75,6 +75,10 @@ def _nested(
         chosen = settings(notion, how.solver, linear=True)
         unit = np.maximum(question.alone / low.shape[0], asked.floor)
         solver, name = stated.of_rounds(MaxMin(), low, unit, chosen), chosen.label
+    elif instance.modes is None and (wide := cuts.solve(question)) is not None:
+        answer = _told(instance, notion, score, low, cuts.NAME, wide, 0.0)
+        if low.columns > cuts.WIDEST or judged(answer).certified:
+            return answer
     found = rounds.solve(question, solver, how.progress)
     if found.sharp:
         name = INTERIOR

@@ -38,7 +38,8 @@ def of_rounds(system: System, alloc: Allocation, asked: Entitled) -> list[Lot]:
         users = np.array([position[name] for name in told["users"]], dtype=np.int64)
         users = users[some[users]]
         if len(users):
-            own = alloc.with_(**{name: told["prices"].get(name) for name in PRICES})
+            named = {name: told["prices"].get(name) for name in PRICES}
+            own = alloc.with_(**named, rounds=None)
             price = listed_prices(own, system.low) * system.row_unit
             lot = _lot(system, users, int(asked.rank[users[0]]), k, price)
             part = float(told["jump"])

@@ -30,8 +30,8 @@ class Frame:
 
     Parameters
     ----------
-    unit : (N,) a share of about the size expected of each user. together : whether all rows are
-        taken as shared ones.
+    unit : (N,) a share of about the size expected of each user. together : whether limits are
+        rows like others.
     """
 
     def __init__(self, low: Lowered, unit: Floats, together: bool = False) -> None:
@@ -43,7 +43,7 @@ class Frame:
         limits = np.zeros(self.rows, dtype=bool)
         if not together:
             limits[:rows] = self._of_one(low, row, column, value, rhs)
-        one = (np.bincount(row, minlength=self.rows) == 1) & ~limits & (not together)
+        one = (np.bincount(row, minlength=self.rows) == 1) & ~limits
         shared = ~limits & ~one
         self.shared, self.alone = np.flatnonzero(shared), np.flatnonzero(one)
         at = np.flatnonzero(one[row])
