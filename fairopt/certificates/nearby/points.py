@@ -10,6 +10,8 @@ from fairopt.certificates.nearby.rows import Lot, valued
 from fairopt.certificates.nearby.system import System
 from fairopt.instance import Floats, Ints
 
+NOTHING = 1e-25
+"""a user's cheapest price below this part of its dearest is rounding"""
 SAME = 1e-20
 """levels that differ by a smaller part are one"""
 
@@ -63,4 +65,4 @@ def whole(system: System, point: Point, lot: Lot, stage: Ints) -> Lot:
             price = price + other.price
     used = np.zeros(system.tasks, dtype=bool)
     used[point.columns[point.columns < system.tasks]] = True
-    return replace(lot, price=price, value=valued(system, price, used))
+    return replace(lot, price=price, value=valued(system, price, used, NOTHING))

@@ -138,7 +138,7 @@ def _room(
     open_ += float(brings[some] @ system.most[near[:count][some]])
     cost[paid_for] = (error - profit)[place[paid_for]]
     open_ += float(held[~paid] @ cost[at[~paid]])
-    if (value[0] < less)[value[0] > 0].any():
+    if paid_for.any() and (value[0] < less)[value[0] > 0].any():
         return None
     open_ += float(price[0] @ left)
     drift = profit[count:]

@@ -66,13 +66,14 @@ class Lot:
         return replace(self, part=digits.plus(self.part[:, None], np.array([more]))[:, 0])
 
 
-def valued(system: System, price: Floats, used: Bools) -> Floats:
+def valued(system: System, price: Floats, used: Bools, nobody: float = NOBODY) -> Floats:
     """(2, N) of each user the price of a unit of share where it runs, 0 where it is free, to all
     digits of the prices (2, M).
 
     Parameters
     ----------
-    used : (P,) columns in use.
+    used : (P,) columns in use. nobody : whose cheapest price is a smaller part of its dearest has
+        none.
     """
     columns = system.columns
     cost = columns.cost(price[0])
@@ -82,7 +83,7 @@ def valued(system: System, price: Floats, used: Bools) -> Floats:
     dearest = np.zeros(len(cheapest))
     gross = np.where(columns.shut, 0.0, system.gross(price[0], cost) / columns.score)
     np.maximum.at(dearest, columns.of_column, gross)
-    value = np.where(cheapest > NOBODY * dearest, cheapest, 0.0)
+    value = np.where(cheapest > nobody * dearest, cheapest, 0.0)
     at = np.flatnonzero(used & (value > 0)[columns.of_column])
     order = at[np.argsort(unit[at], kind="stable")[::-1]]
     mine = np.full(len(value), -1)
