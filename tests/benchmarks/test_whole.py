@@ -65,3 +65,21 @@ def test_pods_of_a_public_list_lie_on_single_cards() -> None:
     found = searched(asked)
     assert (found.totals, judge(found).proved) == ((2, 2, 2), True)
     assert not openb.may(openb.Need(1, 1, 1, 1000, "T4"), openb.Node(1, 1, 2, "P100"))
+
+
+def test_stored_runs_are_averaged_beside_what_is_found_here(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two cards, pods of one card each: three times asked as many are 6, of which 2 run."""
+    pods = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\na,1,1,1,1000,\nb,1,1,1,1000,\n"
+    (tmp_path / "openb_pod_list_tiny.csv").write_text(pods, encoding="utf-8")
+    nodes = "sn,cpu_milli,memory_mib,gpu,model\nn,9,9,2,V100\n"
+    (tmp_path / "openb_node_list_all_node.csv").write_text(nodes, encoding="utf-8")
+    runs = "workload,sc_policy,tune,seed,total_gpus,130,300\n"
+    runs += "".join(f"openb_pod_list_tiny,06-FGD,3,{k},2,{k},{90 + k}\n" for k in (0, 2))
+    (tmp_path / "stored.csv").write_text(runs, encoding="utf-8")
+    assert openb.stored(tmp_path / "stored.csv") == {("tiny", "FGD"): 1.0}
+    given = [str(tmp_path), "--stored", str(tmp_path / "stored.csv"), "--arrivals", "3"]
+    openb.main([*given, "--journal", str(tmp_path / "j")])
+    said = capsys.readouterr().out
+    assert "| tiny | 91.00 | 100.00% | 2 | 0 | 0 |" in said

@@ -331,3 +331,17 @@ def test_the_frontier_is_drawn(frontier, tmp_path, capsys):
     (tmp_path / "plan.json").write_text(json.dumps(other))
     assert run(["plot", str(tmp_path / "plan.json"), "--kind", "moves", "-o", str(picture)]) == 2
     assert "--stay --frontier" in capsys.readouterr().err
+
+
+def test_the_page_of_a_plan_says_what_is_proved(made):
+    from fairopt.report.html import plan_data
+
+    plain, whole = (plan_data.data_of(plan.dumps(own), "plan")["proved"] for own in made)
+    assert plain == []
+    said = "Whole tasks: proved: 1 task short of whole parts, the least there can be"
+    assert whole[0] == said
+    spoilt = json.loads(plan.dumps(made[1]))
+    spoilt["proof"]["certificate"]["prices"][0]["sigma"] = [0] * len(spoilt["shapes"])
+    assert plan_data.data_of(json.dumps(spoilt), "plan")["proved"][0].startswith(
+        "Whole tasks: unproved"
+    )

@@ -23,8 +23,8 @@ MOST = 100_000
 """totals that are made or compared; beyond, nothing is proved"""
 _PATTERNS = 300
 """of a class"""
-_NODES = 300
-"""of more nodes than these nothing is looked at"""
+_NODES, _CLASSES = 300, 60
+"""of more nodes or classes than these nothing is looked at"""
 
 Vector = tuple[int, ...]
 """tasks of each user, of one that is spread in each zone"""
@@ -98,7 +98,7 @@ def impossible(
     problem: Problem, prices: Sequence[PatternPrices], wanted: Wanted, limit: int = MOST
 ) -> bool:
     """Whether no filling of all nodes has what is wanted; not where there are too many."""
-    if sum(own.count for own in problem.classes) > _NODES:
+    if sum(own.count for own in problem.classes) > _NODES or len(problem.classes) > _CLASSES:
         return False
     open_ = []
     """(prices, least cost, how much below the best a node may be)"""
