@@ -136,7 +136,7 @@ def _near(
     want = list(floor)
     best: tuple[int, int, Placement] | None = None
     for left in range(tries - 1, -1, -1):
-        found = rounded(pool, master)
+        found = refill.trimmed(question, rounded(pool, master))
         share_out(found, floor, [Fraction(f) for f in floor])
         short = [max(0, f - m) for f, m in zip(floor, found.total, strict=True)]
         score = (-sum(short), question.kept(found.nodes()))
