@@ -53,8 +53,9 @@ class Served:
         self.answer = asked.answer_of(plan, source)
         self._solving = threading.RLock()
         self._kept: tuple[str, Allocation] | None = None
-        shown = {"title": source, "live": version, **plan_data.data_of(self.text, source)}
-        self.page = page.page([shown], source)
+        title = Path(source).name
+        shown = {"title": title, "live": version, **plan_data.data_of(self.text, source)}
+        self.page = page.page([shown], title)
 
     def what_if(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Who loses and who gains by changes, typed as the options of `fairopt what-if`.

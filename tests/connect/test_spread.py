@@ -187,9 +187,23 @@ def test_fewer_pods_than_nodes_are_so_many_on_a_node():
     """Of 4 pods on 5 nodes some node has none, so that no node has more than the skew."""
     own = spread_of(*NODES, *pods(4, spread=[constraint(HOST, 2), constraint()]))
     assert (own.per_node, own.spread.skew) == (2, 1)
-    assert words(*NODES, *pods(5, spread=[constraint(HOST, 2)])) == [
-        f"topology spread over {HOST}, maxSkew 2"
+
+
+@pytest.mark.parametrize("many", [5, 9, 10])
+def test_more_pods_than_nodes_are_so_many_on_a_node_too(many):
+    """Some node has no more than the mean of 5 nodes, and none more than the skew beside it."""
+    own = spread_of(*NODES, *pods(many, spread=[constraint(HOST, 2)]))
+    assert own.per_node == many // 5 + 2
+    assert words(*NODES, *pods(many, spread=[constraint(HOST, 2)])) == [
+        f"topology spread over {HOST}, maxSkew 2, except at most {many // 5 + 2} on a node"
     ]
+    # no even division breaks the row, and with it the plan never puts more on a node
+    for tasks in range(many + 1):
+        low = tasks // 5
+        assert max(low + (tasks % 5 > 0), min(low + 2, tasks)) <= own.per_node
+    few = [constraint(HOST, 2, minDomains=9)]  # of fewer nodes than these one more is empty
+    assert spread_of(*NODES, *pods(many, spread=few)).per_node == 2
+    assert not words(*NODES, *pods(many, spread=few))
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_the_proof_is_judged_from_the_plan_alone(data):
     assert found.certified, found.explain()
     assert found.whole is not None
     assert found.whole.verdict.proved
-    assert "proved: 1 task short of whole parts, the least there can be" in found.explain()
+    assert "proved: 2 tasks short of whole parts, the least there can be" in found.explain()
     assert found.plain()["whole"]["state"] == "proved"
 
 
@@ -113,7 +113,7 @@ def test_one_task_taken_away_is_found(data):
 def test_on_the_command_line(capsys, tmp_path):
     path = tmp_path / "plan.json"
     assert run(["plan", CLUSTER, "--whole", "-o", str(path)]) == 0
-    said = "whole tasks proved: 1 task short of whole parts, the least there can be"
+    said = "whole tasks proved: 2 tasks short of whole parts, the least there can be"
     assert said in capsys.readouterr().out
     assert run(["verify", str(path)]) == 0
     assert "whole tasks:\n  proved" in capsys.readouterr().out

@@ -109,8 +109,9 @@ class Bindings:
             alone = tuple(tag for tag in own.together.alone if tag not in lost)
             own.together = replace(own.together, gang=gang or 1, alone=alone, at_least=least)
             for each in spread[id(own)]:
-                if each.tag in broken or not spread_over(own, each, nodes):
-                    yield from ((str(each), name) for name in pods)
+                left = str(each) if each.tag in broken else spread_over(own, each, nodes)
+                if left:
+                    yield from ((left, name) for name in pods)
 
     def _spread(self, own: Workload) -> tuple[Topology, ...]:
         """Over what the pods of a workload are spread, which all say the same."""
@@ -142,8 +143,8 @@ class Bindings:
         return None, 1
 
 
-def spread_over(own: Workload, each: Topology, nodes: Collection[Node]) -> bool:
-    """Say in a workload over what it is spread; False where that is not modelled."""
+def spread_over(own: Workload, each: Topology, nodes: Collection[Node]) -> str:
+    """Say in a workload over what it is spread; what of it is not modelled, in words."""
     there = [
         node
         for node in nodes
@@ -156,18 +157,20 @@ def spread_over(own: Workload, each: Topology, nodes: Collection[Node]) -> bool:
     ]
     zones = sorted({node.labels[each.key] for node in there})
     if len(zones) == len(there) and (each.key == HOST or len(zones) > MOST_ZONES):
-        # with fewer tasks than nodes some node has none, and no other more than the skew
-        if own.asked is None or own.asked >= max(len(zones), each.least):
-            return False
-        most = min(each.skew, own.together.per_node or each.skew)
+        if own.asked is None:
+            return str(each)
+        # of so many tasks some node has no more than the mean, and none more than the skew beside
+        # it; with fewer tasks than nodes that is all there is to it
+        low = 0 if len(zones) < each.least else own.asked // max(len(zones), 1)
+        most = min(low + each.skew, own.together.per_node or low + each.skew)
         own.together = replace(own.together, per_node=most)
-        return True
+        return f"{each}, except at most {most} on a node" if low else ""
     if own.together.spread is not None or len(zones) > MOST_ZONES:
-        return False
+        return str(each)
     zones += [f"{NONE} {k}" for k in range(1, each.least - len(zones) + 1)][:1]
     found = Zones(each.key, each.skew, tuple((zone, ()) for zone in zones))
     own.together = replace(own.together, spread=found)
-    return True
+    return ""
 
 
 def _whole(given: CheckedFields, key: str, default: int) -> int:

@@ -227,7 +227,7 @@ class Tables:
                     self.faults.add(f"team {work.name}.nodes", shown(name), wanted)
         for name, (column, skew) in self.spread.items():
             over = Topology(column.removeprefix(_SPREAD), skew, name)
-            if not spread_over(self.teams[name], over, self.nodes):
+            if spread_over(self.teams[name], over, self.nodes):
                 wanted = f"a label of at most {MOST_ZONES} values on nodes"
                 self.faults.add(f"team {name}.{column}", "too many zones", wanted)
         self.faults.found.sort()
