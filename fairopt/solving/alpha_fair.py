@@ -15,6 +15,23 @@ from fairopt.solving.ladder import AlphaLadder, rungs
 from fairopt.solving.prices import normalised, within_reach
 
 
+FEW = 400
+"""users times servers up to which all are asked at once: to merge them first, and to judge the
+answer for those that were merged and then for all, costs a third more"""
+
+
+def at_once(instance: Instance, notion: Any, score: Floats, how: How) -> Allocation | None:
+    """The answer of a small cluster as it is, without a look for users or servers that are alike;
+    None where it is not enough, or the cluster is not small."""
+    if how.solver not in ("auto", "interior") or instance.placement.size > FEW:
+        return None
+    whole = AlphaLadder(instance, notion, score, how.polish, how.gap)
+    if not whole.small():
+        return None
+    assert whole.best is not None
+    return _of_part(0, whole.best.with_(steps=tuple(whole.steps)))
+
+
 def alpha_fair(instance: Instance, notion: Any, score: Floats, how: How) -> Allocation:
     """The best answer of the engines for each connected part, joined, with prices for all."""
     solver, gap, polished = how.solver, how.gap, how.polish

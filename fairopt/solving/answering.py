@@ -96,6 +96,12 @@ def reduced(instance: Instance, notion: Notion, score: Floats, how: How) -> Allo
     """The answer of the reduced problem, split among the users and servers of the original."""
     if notion.merging is None:
         return answer(instance, notion, score, how)
+    if notion.family == "alpha-fair" and not on_its_own(notion):
+        from fairopt.solving.alpha_fair import at_once
+
+        found = at_once(instance, notion, score, how)
+        if found is not None:
+            return found
     small = reducing(instance, notion, score)
     assert small.score is not None
     found = answer(small.instance, small.notion, small.score, how)

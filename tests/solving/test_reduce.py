@@ -501,7 +501,7 @@ def test_the_answer_is_deterministic_and_survives_a_file(tmp_path: Any) -> None:
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     from fairopt.cli import run
 
-    assert run(["solve", "edge/ties"]) == 0
+    assert run(["solve", "edge/ties", "--notion", "max-min"]) == 0
     assert "3 users and 2 servers solved as 3 and 1\n" in capsys.readouterr().out
-    assert run(["solve", "edge/ties", "--no-reduce"]) == 0
+    assert run(["solve", "edge/ties", "--notion", "max-min", "--no-reduce"]) == 0
     assert "solved as" not in capsys.readouterr().out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import fairopt as fo
+from fairopt.solving import alpha_fair
 from fairopt.solving.reduce import reduce
 from fairopt.solving.reduce.unused import UsedRows, never_binding
 
@@ -119,19 +122,18 @@ def test_room_for_all_at_once() -> None:
     assert 1 not in dropped(fo.Instance([[1, 0], [0, 1]], [[4, 9]], limit=[1, 1]))
 
 
-def test_the_answer_has_price_zero_there_and_is_certified() -> None:
+@pytest.mark.parametrize("few", [0, 400])
+def test_the_answer_has_price_zero_there_and_is_certified(few: int, monkeypatch: Any) -> None:
+    """Whether it is reduced first or, being small, asked as it is."""
+    monkeypatch.setattr(alpha_fair, "FEW", few)
     inst = fo.Instance([[1, 4, 1], [3, 1, 0.5]], [[9, 18, 100]], resources=["cpu", "mem", "disk"])
     small = reduce(inst, fo.ProportionalFair(), np.ones((2, 1)))
     assert small.instance.resources == ("cpu", "mem")
     alloc = fo.solve(inst, fo.ProportionalFair())
     assert alloc.certificate is not None and alloc.certificate.certified
     assert alloc.prices is not None and alloc.prices[0, 2] == 0
-    assert alloc.steps[0] == {
-        "step": "reduce",
-        "users": [2, 2],
-        "servers": [1, 1],
-        "never binding": ["disk"],
-    }
+    told = {"step": "reduce", "users": [2, 2], "servers": [1, 1], "never binding": ["disk"]}
+    assert (alloc.steps[0] == told) == (few == 0)
 
 
 @pytest.mark.parametrize("notion", [fo.PerServerDominantShare(), fo.PerServerDRF()])
