@@ -24,7 +24,7 @@ TOGETHER, FAINT, FAINTER = 1e-12, 1e-22, 1e-30
 """R at most; at least with two floats, with more"""
 WHOLE, MORE = 500, 500
 """unknowns up to which the matrix is formed whole: with two floats, with more"""
-SPARE = {2: 2.0**-94, **{k: 2.0 ** (-50 * k) for k in range(3, 13)}}
+SPARE = {2: 2.0**-94, **{k: 2.0 ** (-50 * k) for k in range(3, 17)}}
 """part of full rows and floors left free, so that none is overrun, by the number of floats"""
 FLOOR = 16.0
 """floors are aimed at so much further, so that tasks can be scaled down"""

@@ -32,7 +32,7 @@ FEW, MORE = 500, 3_000
 """users and rows up to which other prices are tried; up to which more than two floats are"""
 CLOSE = ((50_000, 2e-7), (0, 1e-8))
 """bounds that are enough of more users than FEW, by the least number of users"""
-MOST_PARTS = 12
+MOST_PARTS = 16
 """floats of a number at most: with more, money would underflow"""
 SOME = 4
 """floats at most of more users and rows than FEW"""
