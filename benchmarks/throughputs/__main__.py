@@ -66,8 +66,8 @@ def page(done: list[dict[str, Any]]) -> str:
         "",
         "Limits bind and throughputs are nearly in one ratio, so the prices of one level span many",
         "decades, and errors of one level are multiplied in the next. What is not certified has",
-        "the proved bound shown. Levels count as one within nine decimals. Seconds are of one core",
-        "of a machine that others used too.",
+        "the proved bound shown. Levels count as one within nine decimals. Seconds are of one",
+        "processor.",
         "",
         "| kinds | scores | jobs | draws | certified | largest bound of the others | levels | "
         "median s | slowest s |",
