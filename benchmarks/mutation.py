@@ -35,7 +35,7 @@ import scipy.sparse.linalg  # noqa: F401
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "fairopt" / "certificates"
-JUDGE = ("asking", "bound", "digits", "question", "rounds")
+JUDGE = ("asking", "bound", "decimals", "digits", "question", "rounds")
 """what the theorem stands on, and the rounds of max-min: the modules that are changed if no other
 is named"""
 LONGEST = 200
@@ -81,6 +81,7 @@ TESTS = {
     "carried": CARRIED,
     "common_tasks": ("certificates/test_common_tasks", "certificates/test_per_server"),
     "crowds": CARRIED,
+    "decimals": ("certificates/test_bound", *THEOREM),
     "digits": ("certificates/test_digits", *THEOREM, "certificates/test_points"),
     "exact": ("certificates/test_exact",),
     "feasibility": ("certificates/test_alpha_fair",),
