@@ -115,7 +115,7 @@ class Work:
         users = spread.joined(some)
         users = users.some(rng.permutation(len(users)))
         prices, none = ServerPrices.apart(1 / capacity), users.some(np.zeros(0, np.int64))
-        told = spread.Spread(
+        told = spread.SpreadPrices(
             self.source,
             len(self.parts),
             self.terms,
@@ -162,7 +162,7 @@ class Work:
     def write(self, now: path.Where, folder: Path) -> Floats:
         """Write tasks and prices of limits, made feasible, and the prices (I, R) returned."""
         told = now.told
-        assert isinstance(told, spread.Spread)
+        assert isinstance(told, spread.SpreadPrices)
         ends = np.cumsum([len(at) for at in told.at])[:-1]
         sharp = np.split(np.column_stack([told.sharp.x, told.sharp.mu]), ends)
         args = [(self.source, k, self.terms, told.at[k], now.prices, now.tau) for k in self.parts]
@@ -185,7 +185,7 @@ class KeptPlace:
     file: Path
     key: str
 
-    def read(self, begin: spread.Spread) -> tuple[path.Where, int, int] | None:
+    def read(self, begin: spread.SpreadPrices) -> tuple[path.Where, int, int] | None:
         """The place, its stage, and the passes until there; None if there is none, or not of this
         question, or it was damaged."""
         if storage.irregular(self.file):

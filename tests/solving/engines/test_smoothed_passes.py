@@ -14,7 +14,7 @@ from fairopt.solving.engines.smoothed import kinds, method, passes
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.smooth import Smooth
 from fairopt.solving.engines.smoothed.sway import swaying
-from fairopt.solving.engines.smoothed.users import Users
+from fairopt.solving.engines.smoothed.users import UsersRead
 
 pytestmark = pytest.mark.skipif(not fast.available(), reason="numba is not installed")
 
@@ -24,7 +24,7 @@ def users(rng, size, alpha, scored):
     eligible[np.arange(size), rng.integers(0, 4, size)] = True
     log_score = rng.normal(0, 0.1, (size, 4)) if scored else None
     demand = rng.lognormal(0, 1, (size, 3)) * (rng.random((size, 3)) < 0.8) + 0.01
-    return Users(alpha, demand, rng.normal(size=size), eligible, log_score)
+    return UsersRead(alpha, demand, rng.normal(size=size), eligible, log_score)
 
 
 @pytest.mark.parametrize("scored", [False, True])

@@ -74,7 +74,7 @@ class LevelStops:
     clear: bool
 
 
-class _State(NamedTuple):
+class _LevelState(NamedTuple):
     """z (P,), slacks (M,), what is above the level f (N,), t; dear (P,), price (M,), money (N,)."""
 
     z: Floats
@@ -135,7 +135,7 @@ class _Leveling:
         self.weight /= self.scale
         self.base = base / unit
 
-    def run(self) -> _State | None:
+    def run(self) -> _LevelState | None:
         """The best state on the way; None if it is not close."""
         state, since, mark = self._first(), 0, np.inf
         best, kept = np.inf, state
@@ -156,7 +156,7 @@ class _Leveling:
                 break
         return kept if best <= GOOD else None
 
-    def _first(self) -> _State:
+    def _first(self) -> _LevelState:
         """Everybody a part of each server by weight, half full; prices of about that value."""
         frame, w, base = self.frame, self.weight, self.base
         own = np.where(base > 0, base, w)
@@ -178,9 +178,9 @@ class _Leveling:
         cost = np.asarray(frame.at @ price)
         dear = np.maximum(cost - value, 0.3 * np.maximum(value, np.abs(cost)))
         above = np.maximum(share - w * t - base, 0.1 * base)
-        return _State(z, slack, above, t, dear, price, money)
+        return _LevelState(z, slack, above, t, dear, price, money)
 
-    def _left(self, state: _State) -> tuple[Floats, Floats, Floats, float]:
+    def _left(self, state: _LevelState) -> tuple[Floats, Floats, Floats, float]:
         """What columns, rows, shares and the money of all miss."""
         frame = self.frame
         return (
@@ -190,7 +190,7 @@ class _Leveling:
             1.0 - float(self.weight @ state.money),
         )
 
-    def _off(self, state: _State, left: tuple[Floats, Floats, Floats, float]) -> float:
+    def _off(self, state: _LevelState, left: tuple[Floats, Floats, Floats, float]) -> float:
         columns, rows, shares, money = left
         return max(
             float(np.abs(columns * state.z).sum()) / state.t,
@@ -200,8 +200,8 @@ class _Leveling:
         )
 
     def _stepped(
-        self, at: _State, left: tuple[Floats, Floats, Floats, float], products: float
-    ) -> _State:
+        self, at: _LevelState, left: tuple[Floats, Floats, Floats, float], products: float
+    ) -> _LevelState:
         """A step towards the end of the path, corrected."""
         frame, w = self.frame, self.weight
         columns, rows, shares, money = left
@@ -219,14 +219,14 @@ class _Leveling:
         above = (frame.of(system.theta * -np.asarray(frame.at @ p_t)) - w) / system.det
         steep = -(w * heat) @ above
 
-        def direction(z: Floats, slack: Floats, f: Floats) -> _State:
+        def direction(z: Floats, slack: Floats, f: Floats) -> _LevelState:
             """The change that makes products of these sizes."""
             push = (f - at.money * shares) / at.f
             dz, rise, _, dp = system.step(z / at.z - columns, push, nobody, rows - slack / at.price)
             dt = float((money - w @ (push - heat * rise)) / steep)
             df = rise + dt * above + shares
             dz, dp = dz + dt * z_t, dp + dt * p_t
-            return _State(
+            return _LevelState(
                 dz,
                 (slack - at.slack * dp) / at.price,
                 df,
@@ -249,7 +249,7 @@ class _Leveling:
         part = CAREFUL if mean / at.t > NEAR else BOLD
         return _moved(at, change, *[min(1.0, part * each) for each in _longest(at, change)])
 
-    def stops(self, state: _State, servers: tuple[int, int]) -> LevelStops:
+    def stops(self, state: _LevelState, servers: tuple[int, int]) -> LevelStops:
         """Whom the level stops, and the rows (I, R) that do."""
         frame, low = self.frame, self.low
         # of its user's own money and share, so that users of little money lose their rounding too
@@ -273,7 +273,7 @@ class _Leveling:
         stopped = blocked | (part > above) & ~capped
         return LevelStops(state.t / self.scale, x, money, rows, stopped, bool(clear.all()))
 
-    def answer(self, state: _State) -> PathLevel:
+    def answer(self, state: _LevelState) -> PathLevel:
         """Prices of rows that are full, and tasks that are no more than rounding left out."""
         frame, low = self.frame, self.low
         price = np.zeros(frame.rows)
@@ -286,7 +286,7 @@ class _Leveling:
         return PathLevel(state.t / self.scale, x, price / low.unit, bool(over.max() <= ROUNDING))
 
 
-def _longest(at: _State, change: _State) -> tuple[float, float]:
+def _longest(at: _LevelState, change: _LevelState) -> tuple[float, float]:
     """How far both halves of the state may go."""
     level = np.array([at.t]), np.array([change.t])
     mine = ((at.z, change.z), (at.slack, change.slack), (at.f, change.f), level)
@@ -298,8 +298,8 @@ def _until(pairs: tuple[tuple[Floats, Floats], ...]) -> float:
     return min(1.0 / max(float(-(step / value).min()), 1.0) for value, step in pairs)
 
 
-def _moved(at: _State, by: _State, first: float, second: float) -> _State:
-    return _State(
+def _moved(at: _LevelState, by: _LevelState, first: float, second: float) -> _LevelState:
+    return _LevelState(
         at.z + first * by.z,
         at.slack + first * by.slack,
         at.f + first * by.f,

@@ -155,7 +155,7 @@ def follow(instance: Instance, score: Floats, terms: Terms) -> list[Point]:
         for by_weight, at_end in BEGINNINGS:
             if not at_end and terms.alpha <= EASY:
                 continue
-            method = _Path(ground, terms, by_weight, terms.alpha if at_end else None)
+            method = _RelativePath(ground, terms, by_weight, terms.alpha if at_end else None)
             error = method.run()
             if np.isfinite(error):
                 found.append(method.point())
@@ -165,7 +165,7 @@ def follow(instance: Instance, score: Floats, terms: Terms) -> list[Point]:
     return found
 
 
-class _Path(Unknowns):
+class _RelativePath(Unknowns):
     """Newton's method on the unknowns of one question."""
 
     def run(self) -> float:
