@@ -20,7 +20,7 @@ from fairopt.errors import BadInput
 from fairopt.files.partitions import Partitions
 from fairopt.formulas.asked import AlphaAsked
 from fairopt.instance import Floats
-from fairopt.solving.engines.smoothed import kept, method, path, spread
+from fairopt.solving.engines.smoothed import kept, newton, path, spread
 from fairopt.solving.engines.smoothed.corner import corner
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.sharp import Sharp
@@ -28,7 +28,7 @@ from fairopt.solving.engines.smoothed.smooth import Smooth
 from fairopt.solving.partitions import pieces, whole
 
 Progress = Callable[[int, str], None]
-STAGES = (method.LAST, path.CLOSE), (2e-13, 1e-12), (2e-14, 1e-13)
+STAGES = (newton.LAST, path.CLOSE), (2e-13, 1e-12), (2e-14, 1e-13)
 """tau and miss of capacities at the end; the path goes on to the next, ten times closer, while the
 corner it leads to is not certified"""
 NEAR = 1e-9
@@ -132,7 +132,7 @@ class Work:
         if before is not None:
             now, stage, self.passes = before
             return now, stage
-        begun = method.begin(users, capacity, size)
+        begun = newton.begin(users, capacity, size)
         told = replace(told, prices=ServerPrices.apart(begun.prices), tau=begun.tau)
         return path.Where(told, told.prices, begun.free, begun.tau), 0
 
