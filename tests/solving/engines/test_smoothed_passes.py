@@ -10,7 +10,7 @@ import pytest
 import fairopt as fo
 from fairopt import criteria, fast
 from fairopt.solving.engines.point import Question
-from fairopt.solving.engines.smoothed import kinds, method, passes
+from fairopt.solving.engines.smoothed import kinds, newton, passes
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.smooth import Smooth
 from fairopt.solving.engines.smoothed.sway import swaying
@@ -93,7 +93,7 @@ def test_an_answer_says_and_does_what_was_chosen(monkeypatch):
     tasks = []
     for choice in ("0", "1", "1"):
         monkeypatch.setenv(fast.CHOICE, choice)
-        found = method.follow(asked)
+        found = newton.follow(asked)
         assert found is not None and ("compiled" in found.told) == (choice == "1")
         tasks.append(found.point.x)
     assert tasks[1].tobytes() == tasks[2].tobytes()
