@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -136,7 +135,7 @@ def command(
         ran = read_jobs(log, inst, form)
         held, wanted = (None, None) if rerun else (ran.held, ran.wants)
         if times is None and len(ran.ended.user):
-            times = replace(ran.ended, end=None) if rerun else ran.ended
+            times = ran.anew if rerun else ran.ended
         said = ran.told
     elif log is not None:
         held = read_log(log, inst)

@@ -183,8 +183,6 @@ def replay(
         raise UsageError("replay: found neither a log nor wants; wanted one of them, or both")
     if log is not None and waiting:
         raise UsageError("jobs: found no end beside a log; wanted when they ended, or no log")
-    if waiting:
-        instance.only_plain("jobs that wait", modes=True)
     ways = instance.ways
     notion = MaxMin() if notion is None else notion
     book = policy if isinstance(policy, Ledger) else Ledger.of(policy)

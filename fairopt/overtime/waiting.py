@@ -4,6 +4,9 @@ A slice gives a user task-hours, and its jobs take them in the order in which th
 most with all its tasks from the time it is there. Jobs may run on a part of their tasks, and go on
 in a later slice. A job ends in its last slice after what it still took at full size, so that ends
 are early by less than a slice. One that never waits ends just after its time alone.
+
+Where users have modes, a job's time alone is that at speed 1, and all jobs of a user that run in a
+slice run at the mean speed of what the user is given in it.
 """
 
 from __future__ import annotations
@@ -98,7 +101,9 @@ def run(
     """
     users = len(instance.users)
     start = math.floor(jobs.span[0] / hours) * hours
-    lines = [_Line(jobs, np.flatnonzero(jobs.user == n)) for n in range(users)]
+    ways = instance.ways
+    slow = np.minimum.reduceat(ways.speed, ways.first).tolist()
+    lines = [_Line(jobs, np.flatnonzero(jobs.user == n), slow[n]) for n in range(users)]
     book_of = Slices(instance, book, notion, hours, journal, alone=False)
     end = np.full(len(jobs.user), np.inf)
     wants: list[Floats] = []
@@ -107,9 +112,11 @@ def run(
     while ended < len(end) and idle < IDLE and len(wants) < MOST:
         begin = start + len(wants) * hours
         could = np.array([line.could(begin, begin + hours) for line in lines])
-        due = book_of.next(could / hours, None)[1].sum(axis=1)
-        for line, had in zip(lines, due.tolist(), strict=True):
-            ended += line.serve(had * hours, begin, end)
+        given = book_of.next(could / hours, None)[1]
+        due, done = (of(given).sum(axis=1) for of in (ways.running, ways.output))
+        speed = np.divide(done, due, out=np.ones(users), where=due > 0)
+        for line, had, fast in zip(lines, due.tolist(), speed.tolist(), strict=True):
+            ended += line.serve(had * hours, fast, begin, end)
         wants.append(could / hours)
         held.append(due)
         later = any(line.later for line in lines)
@@ -119,13 +126,13 @@ def run(
 
 
 class _Line:
-    """The jobs of one user in the order in which they came."""
+    """The jobs of one user in the order in which they came. slow : its least speed."""
 
-    def __init__(self, jobs: WaitingJobs, own: Ints) -> None:
+    def __init__(self, jobs: WaitingJobs, own: Ints, slow: float) -> None:
         own = own[np.argsort(jobs.arrival[own], kind="stable")]
         self.own, self.arrival, self.tasks = own, jobs.arrival[own], jobs.tasks[own]
         self.work = self.tasks * jobs.alone[own]
-        self.left = self.work.copy()
+        self.left, self.slow = self.work.copy(), slow
         self.there = np.zeros(0, dtype=np.int64)
         self.came = 0
         self.can = np.zeros(0)
@@ -142,14 +149,16 @@ class _Line:
         self.came = now
         there = self.there
         room = self.tasks[there] * (until - np.maximum(self.arrival[there], begin))
-        self.can = np.minimum(room, self.left[there])
+        self.can = np.minimum(room, self.left[there] / self.slow)
         return float(self.can.sum())
 
-    def serve(self, amount: float, begin: float, end: Floats) -> int:
-        """Task-hours to those who came first; writes ends, and returns how many there are."""
+    def serve(self, amount: float, speed: float, begin: float, end: Floats) -> int:
+        """Task-hours at a speed to those who came first; writes ends, and returns how many there
+        are."""
         there, before = self.there, np.cumsum(self.can) - self.can
         took = np.clip(amount - before, 0.0, self.can)
-        self.left[there] -= took
+        took = np.minimum(took, self.left[there] / speed)  # a fast one may need less
+        self.left[there] -= took * speed
         done = self.left[there] <= DONE * self.work[there]
         gone = there[done]
         since = np.maximum(self.arrival[gone], begin)

@@ -23,7 +23,7 @@ from fairopt.solving.best import Rung
 from fairopt.solving.engines import path, units
 from fairopt.solving.engines.point import How
 from fairopt.solving.engines.programs import conic
-from fairopt.solving.engines.quotas import conflict, naming, rounds, stated
+from fairopt.solving.engines.quotas import conflict, cuts, naming, rounds, stated
 from fairopt.solving.engines.quotas.sharpened import kept, sharpened
 from fairopt.solving.ruled import INTERIOR, TRIFLE, RuledLadder, settings, tasks
 
@@ -73,6 +73,10 @@ def _nested(
         chosen = settings(notion, how.solver, linear=True)
         unit = np.maximum(question.alone / low.shape[0], asked.floor)
         solver, name = stated.of_rounds(MaxMin(), low, unit, chosen), chosen.label
+    elif instance.modes is None and (wide := cuts.solve(question)) is not None:
+        answer = _told(instance, notion, score, low, cuts.NAME, wide, 0.0)
+        if low.columns > cuts.WIDEST or judged(answer).certified:
+            return answer
     found = rounds.solve(question, solver, how.progress)
     if found.sharp:
         name = INTERIOR
@@ -100,6 +104,7 @@ def _told(
 ) -> Allocation:
     """The answer that rounds make, with the prices of each."""
     told, steps = [], []
+    nothing = {"prices": np.zeros(low.shape[1:3])}
     for one in found.rounds:
         users = infeasible.named(instance, one.users)
         budget = float(low.budget(one.price))
@@ -110,7 +115,8 @@ def _told(
                 "jump": one.jump,
                 "priority": one.rank,
                 "users": users,
-                "prices": naming.priced(low, price),
+                # who has all it wants needs none, and many such rounds would take much memory
+                "prices": naming.priced(low, price) if price.any() else nothing,
             }
         )
         steps.append(

@@ -9,7 +9,9 @@ import pytest
 
 import fairopt as fo
 from fairopt.cli import run
+from fairopt.connect.readers.jobs_log import read_jobs
 from fairopt.errors import BadInput, UsageError
+from fairopt.overtime import karma
 from fairopt.overtime.judged import judged
 from fairopt.overtime.logs import read_log
 from fairopt.overtime.waiting import WaitingJobs
@@ -181,13 +183,49 @@ def test_faults_of_the_column(cards, tmp_path, text, fault):
         read_log(tmp_path / "log.csv", cards)
 
 
-def test_what_knows_no_modes_says_so(cards, tmp_path):
-    jobs = WaitingJobs(np.array([0]), np.ones(1), np.zeros(1), np.ones(1))
-    with pytest.raises(UsageError, match="jobs that wait: found modes of A"):
-        fo.replay(cards, jobs=jobs, notion=TASKS)
+def test_jobs_that_wait_run_in_modes(cards):
+    """A's two tasks run on new cards, three times as fast: 8 hours' work in 4/3 of an hour.
+
+    In the first half hour 3 of it, in the second 3, and of the third one third of an hour's two.
+    """
+    jobs = WaitingJobs(np.array([0]), np.full(1, 2.0), np.zeros(1), np.full(1, 4.0))
+    found = fo.replay(cards, jobs=jobs, notion=TASKS, slice="30m")
+    assert found.ran.end == pytest.approx([4 / 3])
+    assert found.ran.held[:, 0] == pytest.approx([2, 2, 2])
+    # beside B, which is as fast on either card: A has the new ones, for 2 hours and a third
+    both = WaitingJobs(np.array([0, 1]), np.full(2, 2.0), np.zeros(2), np.array([7.0, 2.0]))
+    beside = fo.replay(cards, jobs=both, notion=TASKS, slice="1h", policy="slice")
+    alone = fo.replay(cards.replace(modes=None), jobs=both, notion=TASKS, slice="1h")
+    assert beside.ran.end[1] == pytest.approx(2.0)
+    assert beside.ran.end[0] < alone.ran.end[0] == pytest.approx(7.0)
+
+
+def test_a_log_of_modes_is_run_anew(cards, tmp_path, capsys):
+    """It ran two hours on a new card, so that its work is 6 hours at speed 1, and takes 2 again."""
     fo.write(cards, tmp_path / "m.toml")
-    given = ["replay", str(tmp_path / "m.toml"), "--format", "sacct", "--log", "jobs.txt"]
-    assert run(given) == 2
+    head = "JobID|User|Account|Partition|Submit|Start|End|State|AllocTRES\n"
+    row = "1|A|x|a100|2024-01-01T00:00:00|2024-01-01T00:00:00|2024-01-01T02:00:00|COMPLETED|gpu=1\n"
+    (tmp_path / "jobs.txt").write_text(head + row)
+    ran = read_jobs(tmp_path / "jobs.txt", cards, "sacct")
+    assert ran.anew.alone.tolist() == [6.0] and ran.ended.alone.tolist() == [2.0]
+    out = str(tmp_path / "r.json")
+    given = ["replay", str(tmp_path / "m.toml"), "--format", "sacct", "--criterion", "tasks"]
+    assert run([*given, "--log", str(tmp_path / "jobs.txt"), "--rerun", "-o", out]) == 0
+    capsys.readouterr()
+    assert json.loads((tmp_path / "r.json").read_text())["job_ends"] == pytest.approx([2.0])
+
+
+def test_karma_cannot_know_which_mode_is_wanted():
+    """A task is one card or four: A of two cards lends one, or borrows two; nothing says which."""
+    credits, own = np.full(3, 6.0), np.full(3, 2.0)
+    one, four = (karma.divide(np.array([cards, 3.0, 3.0]), credits, own, 6.0) for cards in (1, 4))
+    assert one.credits.tolist() == [7.0, 5.5, 5.5] and one.held.tolist() == [1.0, 2.5, 2.5]
+    assert four.credits.tolist() == [6.0, 6.0, 6.0] and four.held.tolist() == [2.0, 2.0, 2.0]
+    gpu = fo.Instance(
+        [[1]] * 2, [[6]], users=["A", "B"], modes={"A": [fo.Mode("one"), fo.Mode("four", [4.0])]}
+    )
+    with pytest.raises(UsageError, match="karma: found modes of A"):
+        fo.replay(gpu, wants=[[1, 1]], policy="karma:alpha=.5")
 
 
 def test_the_command(cards, tmp_path, capsys):
@@ -217,3 +255,53 @@ def test_the_command(cards, tmp_path, capsys):
     assert "hours of output and one in task-hours" in told and "plot: found replays in" in told
     assert "owed (hours of output)" in (tmp_path / "debt.svg").read_text()
     assert "hours of output" in (tmp_path / "page.html").read_text()
+
+
+def hindsight(seed):
+    """Slices of several servers, so that wants are rules, and users with two modes."""
+    rng = np.random.default_rng(seed)
+    n, steps, servers, r = (
+        int(rng.integers(low, high)) for low, high in ((2, 7), (2, 8), (1, 4), (1, 4))
+    )
+    demand = rng.uniform(0.3, 3, (n, r))
+    modes = {
+        f"u{k}": [
+            fo.Mode("a"),
+            fo.Mode("b", (demand[k] * rng.uniform(0.5, 3, r)).tolist(), float(rng.uniform(0.5, 3))),
+        ]
+        for k in range(n)
+        if rng.random() < 0.7
+    }
+    users = [f"u{k}" for k in range(n)]
+    base = fo.Instance(
+        demand,
+        np.ones((servers, r)) * 4,
+        users=users,
+        weight=rng.choice([1.0, 2], n),
+        modes=modes or None,
+    )
+    wants = rng.uniform(0, 4, (steps, n)) * (rng.random((steps, n)) < 0.8)
+    wants[0, ~wants.any(axis=0)] = 1
+    return fo.horizon(base, wants, capacity=rng.uniform(1, 5, (steps, servers, r))).instance
+
+
+def test_small_hindsights_with_modes_are_certified():
+    """And what is a little of another division, with the same rounds, is not."""
+    refused = 0
+    for seed in (*range(1000, 1057), 1120, 1149, 1233):
+        inst = hindsight(seed)
+        found = fo.solve(inst, fo.MaxMin())
+        assert found.certificate.certified
+        other = fo.solve(inst, fo.ProportionalFair(), uncertified="return")
+        tasks = found.by_way + 1e-3 * (other.by_way - found.by_way)
+        lie = found.with_(**plan(inst, tasks), certificate=None)
+        if np.abs(np.log(lie.shares / found.shares)).max() > 3e-6:
+            refused += 1
+            assert not fo.certify(lie).certified
+            untold = found.with_(**plan(inst, tasks), rounds=None, certificate=None)
+            assert not fo.certify(untold).certified
+    assert refused > 30
+
+
+def plan(inst, tasks):
+    return {"tasks": tasks} if inst.modes is None else {"tasks": None, "way_tasks": tasks}

@@ -19,10 +19,10 @@ from fairopt.certificates.ruled.answer import Ruled
 from fairopt.formulas.entitled import Entitled
 from fairopt.instance import Floats, Ints
 
-LARGEST = 300_000
-"""most eligible pairs with which a point nearby is looked for"""
-WORK = 30_000_000
-"""most pairs times rounds"""
+LARGEST, WORK = 300_000, 30_000_000
+"""most eligible pairs with which a point nearby is looked for, and most pairs times rounds"""
+LIMITED = 500_000, 100_000_000
+"""the same beside limits on servers, as in horizons: most rounds are one user's that has all"""
 ENOUGH = 1e-9
 """part by which the optimum may be off that needs no other point"""
 
@@ -57,12 +57,14 @@ class Nearby(NamedTuple):
 
 def looked_for(alloc: Allocation, rounds: int) -> bool:
     """Whether a point nearby is looked for at all: without groups, whose targets are floats, or
-    rules of one's own, which may be equalities; up to LARGEST pairs, and WORK of them times rounds.
+    rules of one's own that less of everything may break; up to LARGEST pairs, and WORK of them
+    times rounds.
     """
     inst = alloc.instance
     pairs = int(np.count_nonzero(inst.ways.eligible))
-    plain = inst.tree.flat and not inst.own_rows
-    return plain and pairs <= LARGEST and pairs * rounds <= WORK
+    plain = inst.tree.flat and all(row.packing for row in inst.own_rows)
+    most, work = (LARGEST, WORK) if inst.limit_on is None else LIMITED
+    return plain and pairs <= most and pairs * rounds <= work
 
 
 def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Nearby | None:

@@ -119,6 +119,7 @@ def _cleared(
     unit = units(system)
     left = system.rhs - np.bincount(row, entry * amount[each], len(system.rhs))
     left = np.abs(left) / unit
+    lent = np.bincount(row[~task[each]], minlength=len(left)) > 0
     stays, found = np.ones(len(at), dtype=bool), list[Lot]()
     for lot in lots:
         price = lot.price[0]
@@ -126,26 +127,25 @@ def _cleared(
         total = float(money.sum())
         if not (np.isfinite(price).all() and total > 0):
             return None, stays
-        costs = np.bincount(each, entry * price[row], len(columns))[task]
-        mine = task[each]
+        dear = np.flatnonzero(price[row] > 0)
+        pays = entry[dear] * price[row[dear]]
+        spent = np.bincount(each[dear], pays, len(columns))
+        mine = task[each[dear]]
         takes = np.zeros(len(price))
-        spent = np.zeros(len(columns))
-        spent[task] = costs
         np.maximum.at(
-            takes, row[mine], (entry * price[row])[mine] / np.maximum(spent[each[mine]], 1e-300)
+            takes, row[dear[mine]], pays[mine] / np.maximum(spent[each[dear[mine]]], 1e-300)
         )
-        lent = np.bincount(row[~mine], minlength=len(price)) > 0
         takes = np.where(lent, np.maximum(takes, money / total), takes)
         price = np.where((takes > left) & (money > TRIFLE * total), price, 0.0)
         scale = float((price * unit).max(initial=0.0))
         if not scale > 0:
             return None, stays
-        exact = digits.of(price / np.ldexp(1.0, int(np.frexp(scale)[1])), 2)
+        exact = digits.few(price / np.ldexp(1.0, int(np.frexp(scale)[1])))
         value = valued(system, exact, np.zeros(tasks, dtype=bool))[0]
         cost = of.cost(exact[0])[at]
         with np.errstate(divide="ignore", invalid="ignore"):
-            dear = np.where(cost > 0, (cost - value[n] * worth) / cost, 0.0)
-        stays &= ~((dear > 1e-9) & (dear >= part * 1e-3)) | (dear < 1e-12)
+            over = np.where(cost > 0, (cost - value[n] * worth) / cost, 0.0)
+        stays &= ~((over > 1e-9) & (over >= part * 1e-3)) | (over < 1e-12)
         found.append(replace(lot, price=exact))
     gone = np.bincount(n[~stays], part[~stays], len(stage))
     keep = np.ones(len(columns), dtype=bool)

@@ -26,7 +26,8 @@ def at_nearby(
     """The verdict; of several rounds that of the point nearby that they mean, known to twice a
     float's digits (`nearby`): how far the errors of floats reach is an estimate, which refuses."""
     certified = verdict.verdict == CERTIFIED
-    if verdict.verdict == REFUTED or (certified and (rounds < 2 or not looked_for(alloc, rounds))):
+    enough = rounds < 2 or bool(alloc.instance.own_rows) or not looked_for(alloc, rounds)
+    if verdict.verdict == REFUTED or (certified and enough):
         return verdict
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
     point = nearby(alloc, asked, order)

@@ -88,11 +88,15 @@ class Ruled:
 
     @cached_property
     def most(self) -> Floats:
-        """(N,) the largest share within the limit, all tasks where the score is highest."""
-        best = np.zeros(len(self.inst.users))
-        top = rows.largest(np.where(self.eligible, self.score, 0.0))
-        np.maximum.at(best, self.owner, top)
-        return np.asarray(self.inst.limit * best)
+        """(N,) the largest share within the limits: all tasks where the score is highest, and those
+        that limits on servers allow, each at its highest score there."""
+        score = np.zeros(self.inst.shape[:2])
+        np.maximum.at(score, self.owner, np.where(self.eligible, self.score, 0.0))
+        most = self.inst.limit * rows.largest(score)
+        if self.inst.limit_on is None:
+            return np.asarray(most)
+        on = np.where(score > 0, self.inst.limit_on, 0.0)
+        return np.minimum(most, rows.total(on * score))
 
     @cached_property
     def nothing(self) -> Floats:

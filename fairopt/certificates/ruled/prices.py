@@ -168,7 +168,7 @@ def cleaned(inst: Instance, layers: list[Ints], prices: PricesGiven) -> list[Pri
 
     None if they prove nothing: all are 0, or one is not a finite number >= 0.
     """
-    if not prices.finite():
+    if not any(part.any() for part in prices) or not prices.finite():
         return []
     amounts = worth(inst)
     price, amount = (

@@ -11,7 +11,7 @@ and of no one mode or server, are counted and told.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -32,7 +32,7 @@ READERS = {"sacct": sacct, "kueue": kueue}
 class Logs:
     """What jobs held and wanted, how many there were, how many count for nobody, how many ran where
     the model has no one mode or server for them, and those that ran and ended; alone is how long
-    each ran."""
+    each ran, speed (J,) that of its mode."""
 
     held: Log
     wants: Log
@@ -40,6 +40,12 @@ class Logs:
     left_out: int
     nowhere: int
     ended: WaitingJobs
+    speed: Floats
+
+    @property
+    def anew(self) -> WaitingJobs:
+        """Those that ran and ended, to run once more: alone is how long each takes at speed 1."""
+        return replace(self.ended, alone=self.ended.alone * self.speed, end=None)
 
     @property
     def told(self) -> str:
@@ -110,7 +116,7 @@ def levels(jobs: list[Job], instance: Instance, faults: Faults) -> Logs:
             held += [(since, k, i, tasks), (until, k, i, -tasks)]
             hours += until - since
         if job.end is not None and hours > 0:
-            ran.append((n, tasks, came, hours, gone))
+            ran.append((n, tasks, came, hours, gone, places.of_ways.speed[k]))
     if not wants:
         known = ", ".join(instance.users[:4])
         faults.add(
@@ -119,9 +125,9 @@ def levels(jobs: list[Job], instance: Instance, faults: Faults) -> Logs:
             f"jobs of {known}, which take what the model counts",
         )
         faults.stop()
-    who, size, came_, own, gone_ = np.array(ran, dtype=np.float64).reshape(-1, 5).T
+    who, size, came_, own, gone_, speed = np.array(ran, dtype=np.float64).reshape(-1, 6).T
     ended = WaitingJobs(who.astype(np.int64), size, came_, own, gone_, origin.isoformat())
-    return Logs(_log(held, origin), _log(wants, origin), len(jobs), left, nowhere, ended)
+    return Logs(_log(held, origin), _log(wants, origin), len(jobs), left, nowhere, ended, speed)
 
 
 class _Places:

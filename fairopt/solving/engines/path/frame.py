@@ -27,8 +27,8 @@ class Frame:
 
     Parameters
     ----------
-    unit : (N,) a share of about the size expected of each user. together : whether all rows are
-        taken as shared ones.
+    unit : (N,) a share of about the size expected of each user. together : whether limits are
+        rows like others.
     """
 
     def __init__(self, low: Lowered, unit: Floats, together: bool = False) -> None:
@@ -39,7 +39,7 @@ class Frame:
         self.rows, self.columns = len(rhs), len(self.size)
         limits = np.zeros(self.rows, dtype=bool)
         limits[:rows] = (low.kind == LIMIT) & (not together)
-        one = (np.bincount(row, minlength=self.rows) == 1) & ~limits & (not together)
+        one = (np.bincount(row, minlength=self.rows) == 1) & ~limits
         shared = ~limits & ~one
         self.shared, self.alone = np.flatnonzero(shared), np.flatnonzero(one)
         at = np.flatnonzero(one[row])

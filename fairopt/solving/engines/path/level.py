@@ -2,14 +2,14 @@ r"""One max-min level on the frame of the path: how far all shares can rise toge
 
 .. math:: \max t, \quad E z - w t - b = f \ge 0, \quad A z + v = r, \quad z, v \ge 0
 
-with b what users keep who rise no more (their w is 0).
-
 A primal-dual interior method (Mehrotra 1992) with the linear system of the path: what a user's
 value falls with its share is here money over what it has above the level, and t is one column more.
-For wide systems whose rows many users share, where a simplex method goes a long way.
+Rows that bound one column, as wants of a slice do, hold that column as its sign does:
+:math:`b z + h = u`. For wide systems, where a simplex method goes a long way.
 
-Its multipliers are strictly complementary. So they show ALL users that a level stops, and all rows
-that stop them: the money of one is far more, or far less, than what it has above the level.
+Here b is what users keep who rise no more (their w is 0). The multipliers are strictly
+complementary. So they show ALL users that a level stops, and all rows that stop them: the money of
+one is far more, or far less, than what it has above the level.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ ROUNDING = 2e-15
 """part of a row by which floats may overrun it"""
 APART = 1e-6
 """money of a row, in parts of what is left of it, that is no price"""
+
 DUST = 1e-9
 """part of a share that may be left out"""
 PRICED = 1e-8
@@ -75,37 +76,61 @@ class LevelStops:
 
 
 class _LevelState(NamedTuple):
-    """z (P,), slacks (M,), what is above the level f (N,), t; dear (P,), price (M,), money (N,)."""
+    """z (P,), slacks (M,), slacks of rows of one column (H,), what is above the level f (N,), t;
+    dear (P,), price (M,), own (H,), money (N,)."""
 
     z: Floats
     slack: Floats
+    left: Floats
     f: Floats
     t: float
     dear: Floats
     price: Floats
+    own: Floats
     money: Floats
 
-    def products(self) -> tuple[Floats, Floats, Floats]:
-        return self.z * self.dear, self.slack * self.price, self.f * self.money
+    @property
+    def mine(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """What is held and left."""
+        return self.z, self.slack, self.left, self.f
+
+    @property
+    def dual(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """What it is multiplied with."""
+        return self.dear, self.price, self.own, self.money
+
+    def products(self) -> list[Floats]:
+        return [a * b for a, b in zip(self.mine, self.dual, strict=True)]
 
 
-def highest(low: Lowered, weight: Floats, unit: Floats) -> PathLevel | None:
+class _Missing(NamedTuple):
+    """What columns, rows, rows of one column, shares and the money of all miss."""
+
+    columns: Floats
+    rows: Floats
+    alone: Floats
+    shares: Floats
+    money: float
+
+
+def highest(low: Lowered, weight: Floats, unit: Floats, good: float = GOOD) -> PathLevel | None:
     """The largest t that every share of at least weight (N,) times t can have.
 
     Parameters
     ----------
-    unit : (N,) > 0, a share of about the size expected of each user.
+    unit : (N,) > 0, a share of about the size expected of each user. good : error from which its
+        end is an answer.
 
     Returns
     -------
-    None if there are flows, or rows of opposite sides, between which there is nothing; or if it
-    did not come close.
+    None if there are flows, or rows of opposite sides, between which there is nothing; if every row
+    is of one column; or if it did not come close.
     """
     if len(low.low) or (low.two[low.kind == RULE] == UP_OF_TWO).any() or not (weight > 0).all():
         return None
     with np.errstate(all="ignore"):  # it sees what is no number itself
         leveling = _Leveling(low, weight, unit, np.zeros(len(weight)))
-        state = leveling.run()
+        state = leveling.run(good) if leveling.frame.count else None
         return None if state is None else leveling.answer(state)
 
 
@@ -120,7 +145,7 @@ def stopping(question: Question, kept: Floats) -> LevelStops | None:
     weight = np.where(free, np.exp(log_w), 0.0)
     with np.errstate(all="ignore"):
         leveling = _Leveling(lower(inst, question.score), weight, unit, kept)
-        state = leveling.run()
+        state = leveling.run(GOOD) if leveling.frame.count else None
         return None if state is None else leveling.stops(state, inst.pool.shape)
 
 
@@ -135,7 +160,7 @@ class _Leveling:
         self.weight /= self.scale
         self.base = base / unit
 
-    def run(self) -> _LevelState | None:
+    def run(self, good: float) -> _LevelState | None:
         """The best state on the way; None if it is not close."""
         state, since, mark = self._first(), 0, np.inf
         best, kept = np.inf, state
@@ -154,63 +179,65 @@ class _Leveling:
                 state = self._stepped(state, left, products)
             except ArithmeticError:
                 break
-        return kept if best <= GOOD else None
+        return kept if best <= good else None
 
     def _first(self) -> _LevelState:
         """Everybody a part of each server by weight, half full; prices of about that value."""
         frame, w, base = self.frame, self.weight, self.base
-        own = np.where(base > 0, base, w)
+        each = np.where(base > 0, base, w)
         some = np.bincount(frame.owner, minlength=frame.users)
-        y = frame.to(own / some)
+        y = frame.to(each / some)
         room = np.maximum(frame.rhs_shared, 0.0) + (frame.rhs_shared <= 0)
         used = np.asarray(frame.a @ y) / room
         over = np.full(frame.columns, 1e-300)
         np.maximum.at(over, frame.column, used[frame.row])
+        most = np.maximum(frame.rhs_alone, 0.0) + (frame.rhs_alone <= 0)
+        np.maximum.at(over, frame.bounded, np.abs(frame.bound) * y[frame.bounded] / most)
         z = 0.5 * y / over
         share = frame.of(z)
-        t = 0.5 * float((share / own)[base == 0].min())
+        t = 0.5 * float((share / each)[base == 0].min())
         slack = np.maximum(frame.rhs_shared - frame.a @ z, 0.1 * room)
-        money = 1.0 / (frame.users * own)
+        money = 1.0 / (frame.users * each)
         value = frame.to(money)
         many = np.bincount(frame.column, minlength=frame.columns)
         price = np.bincount(frame.row, (value * z / many)[frame.column], frame.count)
         price = np.maximum(price, 1e-3 * price.max())
-        cost = np.asarray(frame.at @ price)
+        left = np.maximum(frame.rhs_alone - frame.bound * z[frame.bounded], 0.1 * most)
+        own = 1e-3 * value[frame.bounded] / np.abs(frame.bound)
+        cost = frame.cost(price, own)
         dear = np.maximum(cost - value, 0.3 * np.maximum(value, np.abs(cost)))
         above = np.maximum(share - w * t - base, 0.1 * base)
-        return _LevelState(z, slack, above, t, dear, price, money)
+        return _LevelState(z, slack, left, above, t, dear, price, own, money)
 
-    def _left(self, state: _LevelState) -> tuple[Floats, Floats, Floats, float]:
-        """What columns, rows, shares and the money of all miss."""
+    def _left(self, state: _LevelState) -> _Missing:
         frame = self.frame
-        return (
-            frame.at @ state.price - frame.to(state.money) - state.dear,
+        return _Missing(
+            frame.cost(state.price, state.own) - frame.to(state.money) - state.dear,
             frame.rhs_shared - frame.a @ state.z - state.slack,
+            frame.rhs_alone - frame.bound * state.z[frame.bounded] - state.left,
             frame.of(state.z) - self.weight * state.t - self.base - state.f,
             1.0 - float(self.weight @ state.money),
         )
 
-    def _off(self, state: _LevelState, left: tuple[Floats, Floats, Floats, float]) -> float:
-        columns, rows, shares, money = left
+    def _off(self, state: _LevelState, missing: _Missing) -> float:
         return max(
-            float(np.abs(columns * state.z).sum()) / state.t,
-            float(np.abs(rows).max()),
-            float((np.abs(shares) / self.frame.of(state.z)).max()),
-            abs(money),
+            float(np.abs(missing.columns * state.z).sum()) / state.t,
+            float(np.abs(missing.rows).max(initial=0.0)),
+            float(np.abs(missing.alone).max(initial=0.0)),
+            float((np.abs(missing.shares) / self.frame.of(state.z)).max()),
+            abs(missing.money),
         )
 
-    def _stepped(
-        self, at: _LevelState, left: tuple[Floats, Floats, Floats, float], products: float
-    ) -> _LevelState:
+    def _stepped(self, at: _LevelState, missing: _Missing, products: float) -> _LevelState:
         """A step towards the end of the path, corrected."""
         frame, w = self.frame, self.weight
-        columns, rows, shares, money = left
-        own = frame.to(at.money)
+        columns, rows, alone, shares, money = missing
+        paid = frame.to(at.money)
         held = np.maximum(at.z, IDLE * frame.to(frame.of(at.z)))
-        heat = at.money / at.f
-        system = PathSystem(
-            frame, 1.0 / (at.dear / at.z + DAMP * own / held), heat, None, at.slack / at.price
-        )
+        heat, pull = at.money / at.f, frame.bound * at.own / at.left
+        stays = at.dear / at.z + DAMP * paid / held
+        stays += np.bincount(frame.bounded, pull * frame.bound, frame.columns)
+        system = PathSystem(frame, 1.0 / stays, heat, None, at.slack / at.price)
         nobody = np.zeros(frame.users)
         z_t, _, _, p_t = system.step(
             np.zeros(frame.columns), heat * w, nobody, np.zeros(frame.count)
@@ -219,32 +246,37 @@ class _Leveling:
         above = (frame.of(system.theta * -np.asarray(frame.at @ p_t)) - w) / system.det
         steep = -(w * heat) @ above
 
-        def direction(z: Floats, slack: Floats, f: Floats) -> _LevelState:
+        def direction(z: Floats, slack: Floats, left: Floats, f: Floats) -> _LevelState:
             """The change that makes products of these sizes."""
             push = (f - at.money * shares) / at.f
-            dz, rise, _, dp = system.step(z / at.z - columns, push, nobody, rows - slack / at.price)
+            near = frame.bound * left / at.left - pull * alone
+            held = z / at.z - columns - np.bincount(frame.bounded, near, frame.columns)
+            dz, rise, _, dp = system.step(held, push, nobody, rows - slack / at.price)
             dt = float((money - w @ (push - heat * rise)) / steep)
             df = rise + dt * above + shares
             dz, dp = dz + dt * z_t, dp + dt * p_t
+            less = alone - frame.bound * dz[frame.bounded]
             return _LevelState(
                 dz,
                 (slack - at.slack * dp) / at.price,
+                less,
                 df,
                 dt,
                 (z - at.dear * dz) / at.z,
                 dp,
+                (left - at.own * less) / at.left,
                 (f - at.money * df) / at.f,
             )
 
         ahead = direction(*[-part for part in at.products()])
-        many = len(at.z) + len(at.slack) + len(at.f)
+        many = sum(len(part) for part in at.mine)
         mean = products / many
         there = _moved(at, ahead, *_longest(at, ahead))
         after = sum(float(part.sum()) for part in there.products()) / many
-        centred = 1e-4 if self._off(at, left) < products / at.t else 0.05
+        centred = 1e-4 if self._off(at, missing) < products / at.t else 0.05
         aim = max((after / mean) ** 3, centred) * mean
-        second = ahead.z * ahead.dear, ahead.slack * ahead.price, ahead.f * ahead.money
-        wanted = [aim - now - more for now, more in zip(at.products(), second, strict=True)]
+        pairs = zip(at.products(), ahead.products(), strict=True)
+        wanted = [aim - now - more for now, more in pairs]
         change = direction(*wanted)
         part = CAREFUL if mean / at.t > NEAR else BOLD
         return _moved(at, change, *[min(1.0, part * each) for each in _longest(at, change)])
@@ -259,10 +291,16 @@ class _Leveling:
         # what each user is to have at least: its part of the level, or the share it keeps
         need = self.weight * state.t + self.base
         part, above = need * state.money / state.t, state.f / need
-        paid = state.price * frame.rhs_shared
-        full = paid > np.maximum(state.slack / frame.rhs_shared, PRICED) * paid.sum()
+        paid, left = np.zeros(frame.rows), np.ones(frame.rows)
+        paid[frame.shared] = state.price * frame.rhs_shared
+        paid[frame.alone] = state.own * frame.rhs_alone
+        left[frame.shared] = state.slack / frame.rhs_shared
+        left[frame.alone] = state.left / frame.rhs_alone
+        full = paid > np.maximum(left, PRICED) * paid.sum()
         # these users have a full row on every server, however little of all money they pay
-        blocked = frame.smallest(np.asarray(frame.at @ full.astype(np.float64))) > 0
+        some = full.astype(np.float64)
+        cost = frame.cost(some[frame.shared], some[frame.alone])
+        blocked = frame.smallest(cost[: frame.tasks]) > 0
         capped = self.base > 0
         told = np.minimum(part, above) / np.maximum(part, above)
         clear = blocked | capped | (told < SURE)
@@ -277,9 +315,11 @@ class _Leveling:
         """Prices of rows that are full, and tasks that are no more than rounding left out."""
         frame, low = self.frame, self.low
         price = np.zeros(frame.rows)
-        price[frame.shared] = np.where(
-            state.price * frame.users < APART * state.slack, 0.0, state.price
-        )
+        for rows, paid, left in (
+            (frame.shared, state.price, state.slack),
+            (frame.alone, state.own, state.left),
+        ):
+            price[rows] = np.where(paid * frame.users < APART * left, 0.0, paid)
         x = np.where(state.z * state.dear.max() < APART * state.dear * state.z.max(), 0.0, state.z)
         x = x * frame.size[: len(x)]
         over = (low.matrix @ x - low.rhs) / np.where(low.rhs != 0, np.abs(low.rhs), low.unit)
@@ -289,25 +329,21 @@ class _Leveling:
 def _longest(at: _LevelState, change: _LevelState) -> tuple[float, float]:
     """How far both halves of the state may go."""
     level = np.array([at.t]), np.array([change.t])
-    mine = ((at.z, change.z), (at.slack, change.slack), (at.f, change.f), level)
-    dual = ((at.dear, change.dear), (at.price, change.price), (at.money, change.money))
-    return _until(mine), _until(dual)
+    mine = _until((*at.mine, level[0]), (*change.mine, level[1]))
+    return mine, _until(at.dual, change.dual)
 
 
-def _until(pairs: tuple[tuple[Floats, Floats], ...]) -> float:
-    return min(1.0 / max(float(-(step / value).min()), 1.0) for value, step in pairs)
+def _until(values: tuple[Floats, ...], steps: tuple[Floats, ...]) -> float:
+    found = 1.0
+    for value, step in zip(values, steps, strict=True):
+        found = min(found, 1.0 / max(float(-(step / value).min(initial=0.0)), 1.0))
+    return found
 
 
 def _moved(at: _LevelState, by: _LevelState, first: float, second: float) -> _LevelState:
-    return _LevelState(
-        at.z + first * by.z,
-        at.slack + first * by.slack,
-        at.f + first * by.f,
-        at.t + first * by.t,
-        at.dear + second * by.dear,
-        at.price + second * by.price,
-        at.money + second * by.money,
-    )
+    z, slack, left, f = (a + first * b for a, b in zip(at.mine, by.mine, strict=True))
+    dual = (a + second * b for a, b in zip(at.dual, by.dual, strict=True))
+    return _LevelState(z, slack, left, f, at.t + first * by.t, *dual)
 
 
 __all__ = ["LevelStops", "PathLevel", "highest", "stopping"]
