@@ -26,10 +26,10 @@ import numpy as np
 import fairopt as fo
 from fairopt import criteria
 from fairopt.instance import Floats
-from fairopt.solving.engines.compact import method as compact
+from fairopt.solving.engines.compact import small as compact
 from fairopt.solving.engines.interior import pooled
 from fairopt.solving.engines.path import plain
-from fairopt.solving.engines.smoothed import method
+from fairopt.solving.engines.smoothed import newton
 
 USERS = (20_000, 100_000, 300_000, 1_000_000)
 DENSITIES = (0.05, 0.1, 0.2, 0.5, 1.0)
@@ -44,8 +44,8 @@ WANTED = 60
 ENGINES = (
     (compact, "follow"),
     (pooled, "attempt"),
-    (method, "follow"),
-    (method, "closer"),
+    (newton, "follow"),
+    (newton, "closer"),
     (plain, "follow"),
 )
 

@@ -30,7 +30,7 @@ from benchmarks.peers.question import Data
 from benchmarks.peers.sides import cvxpy_pairs, cvxpy_plain
 from fairopt.instance.generate import random_instance
 from fairopt.solving import answering, best, ladder
-from fairopt.solving.engines.compact import method as compact
+from fairopt.solving.engines.compact import small as compact
 from fairopt.solving.engines.path import plain
 
 SIZES = ((3, 2, 2), (10, 5, 3), (30, 10, 3), (50, 20, 3), (100, 20, 3))

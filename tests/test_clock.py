@@ -154,7 +154,7 @@ def test_a_kept_model_runs_for_the_time_that_is_left() -> None:
     from fairopt.solving.engines.programs import kept
 
     inst = cluster(800, 60)
-    model = kept._Model(inst, criteria.score(inst, "tasks"))
+    model = kept.KeptModel(inst, criteria.score(inst, "tasks"))
     with clock.limit(NOW), pytest.raises(clock.OutOfTime):
         run(model.highs)
     assert model.highest()[0] > 0  # the next solve has its own limit, or none

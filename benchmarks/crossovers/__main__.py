@@ -117,7 +117,7 @@ OTHERS = (
     "report wrong answers as optimal; the central path goes first. "
     "`fairopt.solving.ladder:SMALL = 3000`: pairs up to which an interior answer is polished "
     "to rounding even where the judge is content. "
-    "`fairopt.solving.engines.smoothed.method:FLATTEST = 0.1`: smallest alpha of prices smoothed; "
+    "`fairopt.solving.engines.smoothed.newton:FLATTEST = 0.1`: smallest alpha of prices smoothed; "
     "below it the interior method answers.",
     "",
 )

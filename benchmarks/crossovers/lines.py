@@ -19,11 +19,11 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.proof import measure
 from fairopt.instance.generate import random_instance
 from fairopt.solving import levels
-from fairopt.solving.engines.compact import method as compact
+from fairopt.solving.engines.compact import small as compact
 from fairopt.solving.engines.interior import pooled
 from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import Point, Question
-from fairopt.solving.engines.smoothed import method as smoothed
+from fairopt.solving.engines.smoothed import newton as smoothed
 from fairopt.solving.prices import normalised
 
 Way = Callable[[fo.Instance], Any]
@@ -141,8 +141,8 @@ def servers_apart(users: int, servers: int, resources: int, density: float) -> f
     return inst.replace(capacity=inst.capacity * size[:, None])
 
 
-_COMPACT = f"{ENGINES}.compact.method"
-_SMOOTHED = f"{ENGINES}.smoothed.method"
+_COMPACT = f"{ENGINES}.compact.small"
+_SMOOTHED = f"{ENGINES}.smoothed.newton"
 _INTERIOR = "interior method", by_interior
 _PRICES = "prices, smoothed", by_smoothed
 

@@ -78,7 +78,7 @@ class Reach:
 
 def reaches(today: Today, progress: Callable[[int, int], None] | None = None) -> list[Reach | None]:
     """What each user could hold; None where what is held today does not fit the cluster."""
-    program = _Program(today)
+    program = _ReachProgram(today)
     found = []
     for user in range(len(today.share)):
         found.append(program.reach(user))
@@ -112,7 +112,7 @@ def _most(low: Lowered) -> Floats:
         return np.asarray(np.bincount(low.owner, low.score / largest, low.shape[0]))
 
 
-class _Program:
+class _ReachProgram:
     """The linear program, scaled once: rows of capacity read `<= 1`, floors `>= 1`."""
 
     def __init__(self, today: Today) -> None:

@@ -13,7 +13,8 @@ SURE = 1e-12
 """what users can do without is counted less this part of what they hold"""
 SCANT = 1e-12
 """what later users hold of a row is not known better than this part of it"""
-
+AT_ONCE = 5_000_000
+"""rows, and users, times rounds that are looked at at once"""
 
 Elsewhere = Callable[[Ints], tuple[Ints, Ints, Floats]]
 """users -> rows where each may run and pays nothing: its place among the users, the row, and the
@@ -108,12 +109,23 @@ def _spare(
     more: Floats | None,
 ) -> Floats:
     """What those stopped after a round can do without in it, for each (row, round) of a group."""
-    found, above = np.zeros(len(of_row)), 0.0 if more is None else more
-    for k in range(len(due)):
-        here = np.flatnonzero(of_round == k)
-        free = np.maximum(1.0 - SURE - due[k] * (1.0 + above), 0.0)
-        held = np.where(round_ > k, part * free[user], 0.0)
-        found[here] = np.bincount(row, held, int(of_row.max()) + 1)[of_row[here]]
+    from scipy.sparse import csr_array
+
+    above = 0.0 if more is None else more
+    # entries are in order of rows; of a user they are of its round, but for those that hold nothing
+    rows, at = np.unique(row, return_inverse=True)
+    ends = np.searchsorted(at, np.arange(len(rows) + 1))
+    holds = csr_array((part, user, ends), shape=(len(rows), due.shape[1]))
+    last = np.zeros(due.shape[1], dtype=np.int64)
+    last[user[part > 0]] = round_[part > 0]
+    place, found = np.searchsorted(rows, of_row), np.zeros(len(of_row))
+    step = max(1, AT_ONCE // (len(rows) + len(last)))
+    for k in range(0, len(due), step):
+        free = np.maximum(1.0 - SURE - due[k : k + step] * (1.0 + above), 0.0).T
+        later = np.arange(k, k + free.shape[1]) < last[:, None]
+        held = holds @ np.where(later, free, 0.0)
+        here = np.flatnonzero((of_round >= k) & (of_round < k + step))
+        found[here] = held[place[here], of_round[here] - k]
     return found
 
 

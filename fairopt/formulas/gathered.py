@@ -115,6 +115,55 @@ def own_rows(
             )
 
 
+def plain_rows(
+    rows: RowsGathered,
+    need: Floats,
+    pool: Floats,
+    limit: Floats,
+    limit_on: Floats | None,
+    server: Ints,
+    user: Ints,
+) -> None:
+    """Rows of capacities, of limits (N,), and of limits on servers (N, I).
+
+    Parameters
+    ----------
+    need : (P, R) of each column. pool : (I, R). server, user : (P,).
+    """
+    for r in range(pool.shape[1]):
+        used = np.flatnonzero(need[:, r] > 0)
+        at = np.unique(server[used])
+        rows.add(
+            CAPACITY,
+            at,
+            np.full(len(at), r),
+            pool[at, r],
+            pool[at, r],
+            need[used, r],
+            np.searchsorted(at, server[used]),
+            used,
+        )
+    limited = np.flatnonzero(np.isfinite(limit))
+    used = np.flatnonzero(np.isfinite(limit[user]))
+    most = limit[limited]
+    rows.add(
+        LIMIT,
+        limited,
+        np.full(len(limited), -1),
+        most,
+        most,
+        np.ones(len(used)),
+        np.searchsorted(limited, user[used]),
+        used,
+    )
+    if limit_on is not None:
+        used = np.flatnonzero(np.isfinite(limit_on[user, server]))
+        pair, row = np.unique(user[used] * len(pool) + server[used], return_inverse=True)
+        one, two = np.divmod(pair, len(pool))
+        most = limit_on[one, two]
+        rows.add(PLACE, one, two, most, most, np.ones(len(used)), row, used)
+
+
 def lending_rows(
     rows: RowsGathered,
     lendings: tuple[Lending, ...],

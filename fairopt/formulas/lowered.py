@@ -41,6 +41,7 @@ from fairopt.formulas.gathered import (
     RowsGathered,
     lending_rows,
     own_rows,
+    plain_rows,
     sparse,
 )
 from fairopt.instance import Bools, Floats, Instance, Ints
@@ -285,38 +286,7 @@ def lowered(
     user = owner[way]
     columns = len(way)
     rows = RowsGathered()
-    for r in range(pool.shape[1]):
-        used = np.flatnonzero(need[:, r] > 0)
-        at = np.unique(server[used])
-        rows.add(
-            CAPACITY,
-            at,
-            np.full(len(at), r),
-            pool[at, r],
-            pool[at, r],
-            need[used, r],
-            np.searchsorted(at, server[used]),
-            used,
-        )
-    limited = np.flatnonzero(np.isfinite(limit))
-    used = np.flatnonzero(np.isfinite(limit[user]))
-    most = limit[limited]
-    rows.add(
-        LIMIT,
-        limited,
-        np.full(len(limited), -1),
-        most,
-        most,
-        np.ones(len(used)),
-        np.searchsorted(limited, user[used]),
-        used,
-    )
-    if limit_on is not None:
-        used = np.flatnonzero(np.isfinite(limit_on[user, server]))
-        pair, row = np.unique(user[used] * len(pool) + server[used], return_inverse=True)
-        one, two = np.divmod(pair, len(pool))
-        most = limit_on[one, two]
-        rows.add(PLACE, one, two, most, most, np.ones(len(used)), row, used)
+    plain_rows(rows, need, pool, limit, limit_on, server, user)
     for b, c in enumerate(ceilings):
         if np.isfinite(c.most):
             used = np.flatnonzero(c.members[user] & c.servers[server] & (need[:, c.resource] > 0))

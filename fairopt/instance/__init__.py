@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import frames, html
+from fairopt.instance.alike import grouped, joined
 from fairopt.instance.faults import (
     already,
     already_faults,
@@ -224,9 +225,9 @@ class Instance(Fields):
         n, i = self.pairs
         # a user joins all its servers to its first one
         first = i[np.searchsorted(n, np.arange(users))]
-        label = _joined(first[n], i, servers)
-        rows = _grouped(label)
-        return [(own, rows[part]) for part, own in _grouped(label[first]).items()]
+        label = joined(first[n], i, servers)
+        rows = grouped(label)
+        return [(own, rows[part]) for part, own in grouped(label[first]).items()]
 
     def select(self, users: ArrayLike, servers: ArrayLike) -> Instance:
         """The sub-instance of the given user and server positions, in that order.
@@ -323,34 +324,6 @@ def _curve(given: Floats | None, default: float, demand: Floats, capacity: Float
     if given is not None:
         return frozen(given)
     return np.broadcast_to(sealed(np.full(1, default)), (demand.shape[0], capacity.shape[1]))
-
-
-def _joined(a: Ints, b: Ints, size: int) -> Ints:
-    """(size,) the smallest node connected to each node by the edges a[k] - b[k].
-
-    Every node takes the smallest label among its neighbours, and labels are replaced by the labels
-    of their labels, until both ends of every edge have the same.
-    """
-    edges = np.unique(a * size + b)
-    a, b = edges // size, edges % size
-    label = np.arange(size)
-    while True:
-        ends = label[a], label[b]
-        if np.array_equal(*ends):
-            return label
-        low = np.minimum(*ends)
-        for end in ends:
-            np.minimum.at(label, end, low)
-        while not np.array_equal(label, label[label]):
-            label = label[label]
-
-
-def _grouped(label: Ints) -> dict[int, Ints]:
-    """Positions of each label, in increasing order, labels in order of their first position."""
-    order = np.argsort(label, kind="stable")
-    starts = np.flatnonzero(np.diff(label[order], prepend=-1))
-    groups = np.split(order, starts[1:])
-    return {int(label[k[0]]): k for k in sorted(groups, key=lambda k: int(k[0]))}
 
 
 __all__ = [

@@ -1,4 +1,5 @@
-"""Which users, and which servers, modes, groups and rules treat alike, demand and weights aside."""
+"""Which users and servers modes, groups and rules treat alike, demand and weights aside; and which
+hang together."""
 
 from __future__ import annotations
 
@@ -97,6 +98,34 @@ def _numbered(keys: Iterable[Hashable]) -> Ints:
     """A number for each key, equal ones alike, in order of appearance."""
     seen: dict[Hashable, int] = {}
     return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)
+
+
+def joined(a: Ints, b: Ints, size: int) -> Ints:
+    """(size,) the smallest node connected to each node by the edges a[k] - b[k].
+
+    Every node takes the smallest label among its neighbours, and labels are replaced by the labels
+    of their labels, until both ends of every edge have the same.
+    """
+    edges = np.unique(a * size + b)
+    a, b = edges // size, edges % size
+    label = np.arange(size)
+    while True:
+        ends = label[a], label[b]
+        if np.array_equal(*ends):
+            return label
+        low = np.minimum(*ends)
+        for end in ends:
+            np.minimum.at(label, end, low)
+        while not np.array_equal(label, label[label]):
+            label = label[label]
+
+
+def grouped(label: Ints) -> dict[int, Ints]:
+    """Positions of each label, in increasing order, labels in order of their first position."""
+    order = np.argsort(label, kind="stable")
+    starts = np.flatnonzero(np.diff(label[order], prepend=-1))
+    groups = np.split(order, starts[1:])
+    return {int(label[k[0]]): k for k in sorted(groups, key=lambda k: int(k[0]))}
 
 
 __all__ = ["servers_alike", "users_alike"]

@@ -17,7 +17,7 @@ from fairopt.instance import Instance
 from fairopt.instance.shrink import DIGITS, rounded, shrink
 from fairopt.mechanisms import OWN_PARETO, Cell, Mechanism, judged
 from fairopt.properties import NOTION_PROPERTIES
-from fairopt.properties.lies import Lie, described, in_words, truly_runs
+from fairopt.properties.lies import ShareLie, described, in_words, truly_runs
 from fairopt.properties.scaling import scaled
 from fairopt.properties.searching import proved, remark, worst_loss
 
@@ -104,12 +104,12 @@ class Change:
                     }
                     yield replace(self, found={**self.found, "capacity": fewer})
 
-    def _lie(self, inst: Instance) -> Lie:
+    def _lie(self, inst: Instance) -> ShareLie:
         n = _position(self.found["user"], inst)
         if inst.demand.ndim == 3:
             raise UsageError("a lie by name is about demand that is the same on every server")
         demand = np.array([self.found["demand"].get(r, 0.0) for r in inst.resources])
-        return Lie(n, demand, np.isin(inst.servers, self.found["servers"]))
+        return ShareLie(n, demand, np.isin(inst.servers, self.found["servers"]))
 
     def _amounts(self, inst: Instance) -> list[tuple[int, int, float]]:
         return [

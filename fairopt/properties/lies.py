@@ -32,7 +32,7 @@ Fixed = tuple[int, tuple[bool, ...], tuple[bool, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class Lie:
+class ShareLie:
     """A false claim of one user about its demand and its eligible servers.
 
     Parameters
@@ -71,7 +71,7 @@ class Lie:
         return replace(mode, demand=tuple(told.tolist()))
 
 
-def truly_runs(instance: Instance, lie: Lie, tasks: Floats) -> float:
+def truly_runs(instance: Instance, lie: ShareLie, tasks: Floats) -> float:
     r"""Tasks the liar really runs with what it is given, (46) of khamse2016.
 
     .. math:: \sum_{i: \delta_{n,i} = 1} \min_{r: d_{n,r} > 0} x'_{n,i} d'_{n,r} / d_{n,r}
@@ -150,7 +150,7 @@ def strategy_proof(
 
 
 def described(
-    instance: Instance, truth: Allocation, lie: Lie, answer: Allocation
+    instance: Instance, truth: Allocation, lie: ShareLie, answer: Allocation
 ) -> dict[str, Any]:
     """A lie and its outcome as plain data, by name."""
     n = lie.user
@@ -168,7 +168,7 @@ def described(
     }
 
 
-def in_words(instance: Instance, lie: Lie, found: dict[str, Any]) -> str:
+def in_words(instance: Instance, lie: ShareLie, found: dict[str, Any]) -> str:
     """The liar, its gain and its claim in words; only what differs from the truth is named."""
     n = lie.user
     gain = found["gain"]
@@ -193,7 +193,7 @@ def in_words(instance: Instance, lie: Lie, found: dict[str, Any]) -> str:
     )
 
 
-def _gain(instance: Instance, truth: Allocation, lie: Lie, answer: Allocation) -> float:
+def _gain(instance: Instance, truth: Allocation, lie: ShareLie, answer: Allocation) -> float:
     """(after - before) / max(after, before), between -1 and 1."""
     before, after = float(truth.outputs[lie.user]), truly_runs(instance, lie, answer.by_way)
     # a user that gets nothing may be left a rounding error, which counts as nothing
@@ -202,7 +202,9 @@ def _gain(instance: Instance, truth: Allocation, lie: Lie, answer: Allocation) -
     return (after - before) / most if most > least else 0.0
 
 
-def _told(instance: Instance, notion: Notion, lie: Lie, full: bool = False) -> Allocation | None:
+def _told(
+    instance: Instance, notion: Notion, lie: ShareLie, full: bool = False
+) -> Allocation | None:
     """The certified answer to a lie; with `full` the one that `solve` gives."""
     try:
         return proved(lie.told(instance), notion, full)
@@ -210,7 +212,7 @@ def _told(instance: Instance, notion: Notion, lie: Lie, full: bool = False) -> A
         return None
 
 
-def _lie(instance: Instance, what: Fixed, numbers: Floats) -> Lie:
+def _lie(instance: Instance, what: Fixed, numbers: Floats) -> ShareLie:
     """The lie of a point of the search, which fixes the user and its resources and servers.
 
     The numbers are logarithms of factors, one per claimed resource. A factor multiplies the true
@@ -225,7 +227,7 @@ def _lie(instance: Instance, what: Fixed, numbers: Floats) -> Lie:
             demand[..., r] *= np.exp(log)
         else:
             demand[..., r] = dominant * total[r] * np.exp(log)
-    return Lie(n, demand, np.array(servers))
+    return ShareLie(n, demand, np.array(servers))
 
 
 def _starts(instance: Instance) -> list[Point]:

@@ -58,17 +58,17 @@ def answer(
             basis = " from its basis" if _many(instance) else ""
             return None, ({**step, "status": f"not used, {COLD}{basis}"},)
         return _close(alloc, step, gap)
-    from fairopt.solving.engines.again import method
+    from fairopt.solving.engines.again import proximal
 
     alpha, inside = float(getattr(notion, "alpha", 0)), bool(getattr(notion, "weight_inside", 0))
     question = Question.of(instance, score, alpha, inside)
     assert start.prices is not None
     begin = None
-    if method.applies(question):
+    if proximal.applies(question):
         begin = matching.matched(question, start.tasks, start.prices, start.instance)
     if begin is None:
         return None, ({**step, "status": f"not used, {COLD}"},)
-    found = method.follow(question, begin)
+    found = proximal.follow(question, begin)
     step["rounds"], step["steps"] = found.rounds, found.steps
     if found.point is None:
         return None, ({**step, "status": f"too far away, {COLD}"},)

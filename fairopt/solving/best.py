@@ -39,7 +39,7 @@ class Rung(Generic[L]):
     run: Callable[[L], bool | None]
 
 
-class Verdict(Protocol):
+class LadderVerdict(Protocol):
     """What a judge says of an answer; `certified` is asked of judges of whole answers alone."""
 
     @property
@@ -137,7 +137,7 @@ class Best:
         """Whether no other way needs to be tried."""
         return not self.short()
 
-    def verdict(self, alloc: Allocation, once: bool) -> Verdict:
+    def verdict(self, alloc: Allocation, once: bool) -> LadderVerdict:
         """What the family's judge says (`once`: by one search at most)."""
         return Seen(*measure(alloc, once))
 

@@ -23,7 +23,7 @@ from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.notions import Notion
 from fairopt.solving import infeasible
-from fairopt.solving.best import Rung, Seen, Verdict
+from fairopt.solving.best import LadderVerdict, Rung, Seen
 from fairopt.solving.engines import path, units
 from fairopt.solving.engines.point import How
 from fairopt.solving.engines.programs import conic
@@ -59,13 +59,13 @@ def answer(
     instance: Instance, notion: Notion, score: Floats, asked: Entitled, low: Lowered, how: How
 ) -> Allocation:
     """The answer of all classes."""
-    run = _Run(instance, notion, score, asked, low)
+    run = _ClassesRun(instance, notion, score, asked, low)
     for rank in np.unique(asked.rank).tolist():
         run.serve(rank, how)
     return run.told(run.x).with_(steps=tuple(run.steps))
 
 
-class _Run:
+class _ClassesRun:
     """The state from class to class.
 
     held : (N,) what each holds at the least: the shares of those served, floors of others.
@@ -190,7 +190,7 @@ class _Run:
 class OfClass(RuledLadder):
     """The answers tried for one class."""
 
-    def __init__(self, run: _Run, rank: int, active: Bools, gap: float) -> None:
+    def __init__(self, run: _ClassesRun, rank: int, active: Bools, gap: float) -> None:
         super().__init__(run.instance, run.notion, run.score, gap, None)
         self.run, self.of, self.active, self.closer = run, rank, active, False
 
@@ -212,7 +212,7 @@ class OfClass(RuledLadder):
         t = welfare.equivalent(run.log_w[self.active], above, run.alpha)
         return run.told(x, run._round(max(t, 1e-300), self.of, self.active, price))
 
-    def verdict(self, alloc: Allocation, once: bool) -> Verdict:
+    def verdict(self, alloc: Allocation, once: bool) -> LadderVerdict:
         found = classes.proved(alloc, self.of, self.closer)
         far = float(found.off[self.active | self.run.done].max())
         kept = feasible.checks(Ruling(alloc), self.run.asked.floor)

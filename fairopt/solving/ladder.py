@@ -16,12 +16,12 @@ from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair
 from fairopt.solving.best import EXACT, Best, Rung, Tried
 from fairopt.solving.engines import units
-from fairopt.solving.engines.compact import method as compact
+from fairopt.solving.engines.compact import small as compact
 from fairopt.solving.engines.interior import pooled
 from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.programs import conic
-from fairopt.solving.engines.smoothed import method as smoothed
+from fairopt.solving.engines.smoothed import newton as smoothed
 
 UNDECIDED = 1e-4
 """part of a share, and of a price above the cheapest, within which a pair may be used or not"""

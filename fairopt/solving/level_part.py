@@ -18,7 +18,7 @@ from fairopt.solving.engines.path.level import LevelStops, stopping
 from fairopt.solving.engines.point import Question, divided, fitted
 from fairopt.solving.engines.polish.levels import exactly_full, settled
 from fairopt.solving.engines.programs import kept
-from fairopt.solving.engines.programs.kept import Begin
+from fairopt.solving.engines.programs.level_model import Begin
 from fairopt.solving.engines.water.one_server import fill_in_turn
 
 USED = 1e-9

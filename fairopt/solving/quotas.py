@@ -106,6 +106,7 @@ def _told(
 ) -> Allocation:
     """The answer that rounds make, with the prices of each."""
     told, steps = [], []
+    nothing = {"prices": np.zeros(low.shape[1:3])}
     for one in found.rounds:
         users = infeasible.named(instance, one.users)
         budget = float(low.budget(one.price))
@@ -116,7 +117,8 @@ def _told(
                 "jump": one.jump,
                 "priority": one.rank,
                 "users": users,
-                "prices": naming.priced(low, price),
+                # who has all it wants needs none, and many such rounds would take much memory
+                "prices": naming.priced(low, price) if price.any() else nothing,
             }
         )
         steps.append(

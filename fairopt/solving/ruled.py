@@ -14,7 +14,7 @@ from fairopt.errors import UsageError
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion
-from fairopt.solving.best import Best, Verdict
+from fairopt.solving.best import Best, LadderVerdict
 from fairopt.solving.engines.programs import conic
 
 NEAR = 1e-9
@@ -39,7 +39,7 @@ class RuledLadder(Best):
         super().__init__(instance, notion, score, gap)
         self.from_near = from_near
 
-    def verdict(self, alloc: Allocation, once: bool) -> Verdict:
+    def verdict(self, alloc: Allocation, once: bool) -> LadderVerdict:
         """The whole certificate, made once."""
         return judged(alloc)
 

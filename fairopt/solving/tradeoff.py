@@ -19,7 +19,7 @@ from fairopt.notions import AlphaFair, Tradeoff
 from fairopt.solving import infeasible, quotas, ruled
 from fairopt.solving.best import Best, Rung, Seen
 from fairopt.solving.engines import units
-from fairopt.solving.engines.penalties import method as interior
+from fairopt.solving.engines.penalties import absolute as interior
 from fairopt.solving.engines.point import How, Question
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.quotas import naming

@@ -187,3 +187,16 @@ def test_docstrings_are_turned_into_those_of_numpydoc():
         "More of it.",
     ]
     assert moved(["a : b"]) == ["a : b"]
+
+
+def test_the_files_that_contributing_names_are_there():
+    """A path of the code is one from the root, from the package, or the end of one."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/]+\.py)`", text)) - {"tests/ROOM/test_X.py", "fairopt/ROOM/X.py"}
+    there = [
+        path.as_posix()
+        for room in ("fairopt", "tests", "docs")
+        for path in (ROOT / room).rglob("*.py")
+    ]
+    assert len(named) > 20
+    assert not {name for name in named if not any(path.endswith(f"/{name}") for path in there)}

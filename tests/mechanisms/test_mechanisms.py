@@ -15,7 +15,7 @@ from fairopt.mechanisms import SHORT, counterexamples, page
 from fairopt.mechanisms.counterexamples import Change
 from fairopt.mechanisms.instances import instances
 from fairopt.properties import NOTION_PROPERTIES, PROPERTIES
-from fairopt.properties.lies import Lie, truly_runs
+from fairopt.properties.lies import ShareLie, truly_runs
 
 ROOT = Path(fo.__file__).parent.parent
 PAGE = ROOT / "docs/results/mechanisms.md"
@@ -53,7 +53,7 @@ def test_every_no_is_replayed(name, k):
         differs = (inst.demand != other.demand).any(axis=1)
         differs |= (inst.placement != other.placement).any(axis=1)
         (liar,) = np.flatnonzero(differs)
-        lie = Lie(int(liar), other.demand[liar], other.placement[liar])
+        lie = ShareLie(int(liar), other.demand[liar], other.placement[liar])
         assert lie.told(inst) == other
         assert truly_runs(inst, lie, after.tasks) > before.totals[liar] * 1.001
     elif wanted == "scale-invariant":

@@ -9,7 +9,7 @@ import fairopt as fo
 from fairopt import properties
 from fairopt.properties.compared import most
 from fairopt.properties.envy import envy
-from fairopt.properties.lies import Lie, truly_runs
+from fairopt.properties.lies import ShareLie, truly_runs
 from fairopt.properties.scaling import scaled
 from tests.quota_cases import story
 
@@ -185,7 +185,7 @@ def test_a_dominant_share_is_of_what_is_held():
 
 def test_a_liar_with_modes_truly_runs_the_best_of_what_it_is_given():
     """Claiming 2 A100 a fast task, 2 of those and a slow one are 4 A100 and a T4: output 9/2."""
-    lie = Lie(0, np.array([2.0, 0.0]), np.array([True]))
+    lie = ShareLie(0, np.array([2.0, 0.0]), np.array([True]))
     told = lie.told(cards())
     assert told.ways.demand.tolist() == [[2, 0], [0, 1], [0, 1]]
     assert truly_runs(cards(), lie, np.array([[2.0], [1.0], [9.0]])) == pytest.approx(4.5)

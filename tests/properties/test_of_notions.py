@@ -8,7 +8,7 @@ import pytest
 import fairopt as fo
 from fairopt import properties
 from fairopt.properties import NOTION_PROPERTIES
-from fairopt.properties.lies import Lie, truly_runs
+from fairopt.properties.lies import ShareLie, truly_runs
 from fairopt.properties.searching import PointSearch
 
 POOL = fo.Instance([[0.5, 1], [1, 0.5]], [[1, 1]], users=["a", "b"])
@@ -26,7 +26,9 @@ def test_the_lie_of_bonald2015_is_found():
     assert "instead of 0.666667" in check.witness and "by claiming" in check.witness
     # the numbers replay: the liar is given what `tasks` says, and runs `after`
     n = POOL.users.index(check.found["user"])
-    lie = Lie(n, np.array([check.found["demand"][r] for r in POOL.resources]), POOL.placement[n])
+    lie = ShareLie(
+        n, np.array([check.found["demand"][r] for r in POOL.resources]), POOL.placement[n]
+    )
     answer = fo.solve(lie.told(POOL), fo.ProportionalFair())
     assert truly_runs(POOL, lie, answer.tasks) == pytest.approx(check.found["after"], rel=1e-9)
 
@@ -53,12 +55,12 @@ def test_what_a_liar_truly_runs():
         placement=[[1, 0, 1], [1, 1, 1]],
         limit=[5, np.inf],
     )
-    claims = Lie(0, np.array([2.0, 3.0]), np.array([True, True, False]))
+    claims = ShareLie(0, np.array([2.0, 3.0]), np.array([True, True, False]))
     tasks = np.array([[2.0, 7.0, 4.0], [0, 0, 0]])
     assert truly_runs(inst, claims, tasks) == pytest.approx(2 * min(2 / 1, 3 / 2))
     assert truly_runs(inst, claims, 2 * tasks) == 5.0
     # of a resource that it hides it is given nothing
-    assert truly_runs(inst, Lie(0, np.array([2.0, 0.0]), claims.placement), tasks) == 0.0
+    assert truly_runs(inst, ShareLie(0, np.array([2.0, 0.0]), claims.placement), tasks) == 0.0
     told = claims.told(inst)
     assert told.demand[0].tolist() == [2, 3] and told.eligible[0].tolist() == [True, True, False]
     assert told.users == inst.users and (told.demand[1] == inst.demand[1]).all()
@@ -69,7 +71,7 @@ def test_hiding_a_server_pays_under_rdm_and_not_under_tdm():
     inst = fo.Instance(
         [[2, 2], [2, 0], [0, 5]], [[9, 9], [9, 6], [11, 4]], [[1, 1, 1], [1, 1, 0], [1, 0, 1]]
     )
-    lie = Lie(0, inst.demand[0], np.array([False, True, True]))
+    lie = ShareLie(0, inst.demand[0], np.array([False, True, True]))
     for division, gain in (("rdm", 0.6142857), ("tdm", None)):
         notion = fo.PerServerDominantShare(division)
         before = fo.solve(inst, notion).totals[0]

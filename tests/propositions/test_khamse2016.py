@@ -7,7 +7,7 @@ import pytest
 
 import fairopt as fo
 from fairopt.instance import Instance
-from fairopt.properties.lies import Lie
+from fairopt.properties.lies import ShareLie
 from fairopt.propositions import PROPOSITIONS, draws, find
 from fairopt.propositions.khamse2016 import lies as khamse2016_lies
 from fairopt.propositions.khamse2016 import properties as of_theorem_3
@@ -143,7 +143,7 @@ def test_other_allocations_break_theorem_3(monkeypatch, name):
 def test_lemma_1_fails_for_claims_of_servers_out_of_reach():
     """One resource: u1 claims s2, runs nothing there, and u2 falls from 4 tasks to 2.4."""
     inst = fo.Instance([[4.0], [5.0]], [[4.0], [20.0]], [[1, 0], [0, 1]])
-    lie = Lie(0, inst.demand[0], np.array([True, True]))
+    lie = ShareLie(0, inst.demand[0], np.array([True, True]))
     (one,) = outcomes(inst, [lie], 0, "rdm")
     assert one.before == pytest.approx([1, 4]) and one.tasks.sum(axis=1)[1] == pytest.approx(2.4)
     assert one.runs == pytest.approx(1) and one.gain == pytest.approx(0, abs=1e-12)
@@ -153,7 +153,7 @@ def test_lemma_1_fails_for_claims_of_servers_out_of_reach():
 def test_under_tdm_too_claims_out_of_reach_take_from_others(monkeypatch):
     """So `lemma-1-tdm` needs claims to be of servers the user can use."""
     inst = fo.Instance([[4.0], [5.0]], [[4.0], [20.0]], [[1, 0], [0, 1]])
-    lie = Lie(0, inst.demand[0], np.array([True, True]))
+    lie = ShareLie(0, inst.demand[0], np.array([True, True]))
     (one,) = outcomes(inst, [lie], 0, "tdm")
     assert one.before == pytest.approx([1, 4]) and one.tasks.sum(axis=1)[1] < 3
     assert one.runs == pytest.approx(1)

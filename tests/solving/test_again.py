@@ -280,7 +280,7 @@ def test_users_of_tiny_weight_and_a_server_without_capacity():
 @pytest.mark.parametrize("density", [0.1, 0.7])
 def test_prices_of_users_are_found_in_few_passes_from_a_bad_guess(density, monkeypatch):
     # who has its price must keep it while others still look for theirs
-    from fairopt.solving.engines.again.users import Users
+    from fairopt.solving.engines.again.users import UsersAgain
     from fairopt.solving.engines.interior.layout import layout_of
     from fairopt.solving.engines.point import Question
 
@@ -292,7 +292,7 @@ def test_prices_of_users_are_found_in_few_passes_from_a_bad_guess(density, monke
     money = np.where(layout.rows, last.prices * inst.pool, 0.0)
     p = layout.least(layout.cost(money))
     e = np.maximum(y, 1e-4) / (1e-6 * layout.spread(p)) * layout.mask
-    users = Users(layout, 1.0, p.copy(), np.full(200, np.inf), y, e)
+    users = UsersAgain(layout, 1.0, p.copy(), np.full(200, np.inf), y, e)
     exact = users.take(money, p)
     calls = []
     whole = type(layout).of_user

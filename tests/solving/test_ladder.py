@@ -10,8 +10,8 @@ import pytest
 import fairopt as fo
 from fairopt.certificates import proof as judge
 from fairopt.certificates import told
-from fairopt.solving.engines.compact import method as compact
-from fairopt.solving.engines.smoothed import method as smoothed
+from fairopt.solving.engines.compact import small as compact
+from fairopt.solving.engines.smoothed import newton as smoothed
 
 
 @pytest.fixture(autouse=True)

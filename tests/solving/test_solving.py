@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fairopt as fo
 from fairopt.allocation import writing as results
-from fairopt.solving.engines.compact import method as compact
+from fairopt.solving.engines.compact import small as compact
 from fairopt.solving.engines.interior import central
 from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import Point

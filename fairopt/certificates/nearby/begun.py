@@ -14,7 +14,7 @@ from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby.rows import Lot
 from fairopt.certificates.nearby.system import System
 from fairopt.formulas.entitled import Entitled
-from fairopt.formulas.lowered import LIMIT
+from fairopt.formulas.lowered import LIMIT, PLACE
 from fairopt.instance import Floats, Ints
 
 PRICES = (
@@ -27,26 +27,66 @@ PRICES = (
 )
 
 
+MET = 1e-9
+"""part of its limit that a user may be below"""
+
+
 def of_rounds(system: System, alloc: Allocation, asked: Entitled) -> list[Lot]:
     """The lots that an answer's rounds tell."""
     some = system.some
     position = {name: n for n, name in enumerate(alloc.instance.users)}
-    found, passed = list[Lot](), None
+    found, passed, limits = list[Lot](), None, None
     for k, told in enumerate(alloc.rounds or ()):
         if not told["users"] and told["jump"]:
             passed = float(told["t"])
         users = np.array([position[name] for name in told["users"]], dtype=np.int64)
         users = users[some[users]]
-        if len(users):
+        if not len(users):
+            continue
+        if not any(np.any(price) for price in told["prices"].values() if price is not None):
+            # whom their own limits stop, one by one
+            limits = _Limits(system, alloc) if limits is None else limits
+            lots = [(np.array([n]), limits.of(n)) for n in users.tolist()]
+        else:
             named = {name: told["prices"].get(name) for name in PRICES}
             own = alloc.with_(**named, rounds=None)
-            price = listed_prices(own, system.low) * system.row_unit
-            lot = _lot(system, users, int(asked.rank[users[0]]), k, price)
-            part = float(told["jump"])
-            jump = np.array([part, 0.0]) if part else None
-            level, after = np.array([float(told["t"]), 0.0]), passed == float(told["t"])
+            lots = [(users, listed_prices(own, system.low) * system.row_unit)]
+        part = float(told["jump"])
+        jump = np.array([part, 0.0]) if part else None
+        level, after = np.array([float(told["t"]), 0.0]), passed == float(told["t"])
+        for some_users, price in lots:
+            lot = _lot(system, some_users, int(asked.rank[some_users[0]]), k, price)
             found.append(replace(lot, level=level, part=jump, jumped=after))
     return found
+
+
+class _Limits:
+    """Prices of users' own limits: of the whole one where that is met, else of those on servers."""
+
+    def __init__(self, system: System, alloc: Allocation) -> None:
+        low = system.low
+        self.rows = np.flatnonzero(np.isin(low.kind, (LIMIT, PLACE)))
+        self.rows = self.rows[np.argsort(low.one[self.rows], kind="stable")]
+        self.owner, self.whole = low.one[self.rows], low.kind[self.rows] == LIMIT
+        entry = low.matrix.tocsr()[self.rows].tocoo()
+        (row, column), value = entry.coords, entry.data
+        self.price = np.zeros(len(self.rows))
+        task = column < low.columns
+        each = low.score[column[task]] / value[task]
+        np.maximum.at(self.price, row[task], each)
+        self.price *= system.row_unit[self.rows]
+        limit = alloc.instance.limit
+        self.met = alloc.instance.ways.running(alloc.by_way).sum(axis=1) >= limit * (1 - MET)
+        self.many = len(low.rhs)
+
+    def of(self, n: int) -> Floats:
+        """(M,) of one user; of all other rows 0, pages that nobody has written."""
+        first, last = np.searchsorted(self.owner, [n, n + 1])
+        mine = np.arange(first, last)
+        mine = mine[self.whole[mine] == self.met[n]]
+        price = np.zeros(self.many)
+        price[self.rows[mine]] = self.price[mine]
+        return price
 
 
 def of_levels(system: System, alloc: Allocation, order: Order) -> list[Lot]:
@@ -102,4 +142,4 @@ def _of_limits(
 
 def _lot(system: System, users: Ints, rank: int, stage: int, price: Floats) -> Lot:
     nothing = np.zeros((2, len(system.share_unit)))
-    return Lot(users, rank, stage, digits.of(price, 2), nothing, np.zeros(2))
+    return Lot(users, rank, stage, digits.few(price), nothing, np.zeros(2))

@@ -22,10 +22,10 @@ from fairopt.formulas.entitled import Entitled
 from fairopt.formulas.targets import TargetTree
 from fairopt.instance import Floats, Ints
 
-LARGEST = 300_000
-"""most eligible pairs with which a point nearby is looked for"""
-WORK = 30_000_000
-"""most pairs times rounds"""
+LARGEST, WORK = 300_000, 30_000_000
+"""most eligible pairs with which a point nearby is looked for, and most pairs times rounds"""
+LIMITED = 500_000, 100_000_000
+"""the same beside limits on servers, as in horizons: most rounds are one user's that has all"""
 SHARP = 1e-18
 """part of a share by which somebody could rise, or is off its level, where a point counts at all: of
 a point that is known no better nothing is proved of later rounds"""
@@ -65,9 +65,11 @@ class Nearby(NamedTuple):
 
 def looked_for(alloc: Allocation, rounds: int) -> bool:
     """Whether a point nearby is looked for at all: up to LARGEST pairs, and WORK of them times
-    rounds."""
-    pairs = int(np.count_nonzero(alloc.instance.ways.eligible))
-    return pairs <= LARGEST and pairs * rounds <= WORK
+    rounds; LIMITED ones beside limits on servers."""
+    inst = alloc.instance
+    pairs = int(np.count_nonzero(inst.ways.eligible))
+    most, work = (LARGEST, WORK) if inst.limit_on is None else LIMITED
+    return pairs <= most and pairs * rounds <= work
 
 
 def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Nearby | None:

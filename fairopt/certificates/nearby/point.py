@@ -107,6 +107,7 @@ def _cleared(
     unit = system.size
     left = system.rhs - np.bincount(row, entry * amount[each], len(system.rhs))
     left = np.abs(left) / unit
+    lent = np.bincount(row[~task[each]], minlength=len(left)) > 0
     stays, found = np.ones(len(at), dtype=bool), list[Lot]()
     for lot in lots:
         price = lot.price[0]
@@ -114,24 +115,26 @@ def _cleared(
         total = float(money.sum())
         if not (np.isfinite(price).all() and total > 0):
             return None, stays
-        paid = np.abs(entry * price[row])
-        mine = task[each]
+        dear = np.flatnonzero(price[row] != 0)
+        pays = np.abs(entry[dear] * price[row[dear]])
+        spent = np.bincount(each[dear], pays, len(columns))
+        mine = task[each[dear]]
         takes = np.zeros(len(price))
-        spent = np.bincount(each, paid, len(columns))
-        np.maximum.at(takes, row[mine], paid[mine] / np.maximum(spent[each[mine]], 1e-300))
-        lent = np.bincount(row[~mine], minlength=len(price)) > 0
+        np.maximum.at(
+            takes, row[dear[mine]], pays[mine] / np.maximum(spent[each[dear[mine]]], 1e-300)
+        )
         takes = np.where(lent, np.maximum(takes, money / total), takes)
         price = np.where((takes > left) & (money > TRIFLE * total), price, 0.0)
         scale = float((price * unit).max(initial=0.0))
         if not scale > 0:
             return None, stays
-        exact = digits.of(price / np.ldexp(1.0, int(np.frexp(scale)[1])), 2)
+        exact = digits.few(price / np.ldexp(1.0, int(np.frexp(scale)[1])))
         value = valued(system, exact, np.zeros(tasks, dtype=bool))[0]
         cost = of.cost(exact[0])[at]
         gross = system.gross(exact[0], of.cost(exact[0]))[at]
         with np.errstate(divide="ignore", invalid="ignore"):
-            dear = np.where(gross > 0, (cost - value[n] * worth) / gross, 0.0)
-        stays &= ~((dear > 1e-9) & (dear >= part * 1e-3)) | (dear < 1e-12)
+            over = np.where(gross > 0, (cost - value[n] * worth) / gross, 0.0)
+        stays &= ~((over > 1e-9) & (over >= part * 1e-3)) | (over < 1e-12)
         found.append(replace(lot, price=exact))
     gone = np.bincount(n[~stays], part[~stays], len(stage))
     keep = np.ones(len(columns), dtype=bool)

@@ -12,7 +12,7 @@ import numpy as np
 from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance
 from fairopt.notions import PerServerDominantShare
-from fairopt.properties.lies import Lie, truly_runs
+from fairopt.properties.lies import ShareLie, truly_runs
 from fairopt.propositions import draws
 from fairopt.propositions.khamse2016.statements import any_order, meets_theorem, ps_dsf, refilled
 from fairopt.propositions.statement import Hypothesis, Undecided, stated
@@ -25,7 +25,7 @@ UNCHANGED = 1e-7
 """relative: a liar that loses less than this has not lowered its own tasks"""
 
 
-def drawn(inst: Instance, rng: np.random.Generator, beyond: bool = True) -> Lie:
+def drawn(inst: Instance, rng: np.random.Generator, beyond: bool = True) -> ShareLie:
     """A random lie about demand, eligible servers, or both; a server the liar can use is kept.
 
     With `beyond` it may also claim servers that it cannot use. One time in four the liar raises its
@@ -46,21 +46,21 @@ def drawn(inst: Instance, rng: np.random.Generator, beyond: bool = True) -> Lie:
         told = placement ^ flip if beyond else placement & ~flip
         usable = told & inst.eligible[n]
         placement = told if usable.any() else placement
-    return Lie(n, demand, placement)
+    return ShareLie(n, demand, placement)
 
 
-def plain(inst: Instance) -> list[Lie]:
+def plain(inst: Instance) -> list[ShareLie]:
     """Every lie that leaves out one server, or claims one resource that is not needed."""
     found = []
     for n, own in enumerate(inst.placement):
         for i in np.flatnonzero(inst.eligible[n]):
             left = own & (np.arange(len(own)) != i)
             if (left & inst.eligible[n]).any():
-                found.append(Lie(n, inst.demand[n], left))
+                found.append(ShareLie(n, inst.demand[n], left))
         for r in np.flatnonzero(inst.demand[n] == 0):
             demand = inst.demand[n].copy()
             demand[r] = demand.max()
-            found.append(Lie(n, demand, own))
+            found.append(ShareLie(n, demand, own))
     return found
 
 
@@ -69,7 +69,7 @@ class Outcome:
     """The effect of a lie: totals (N,) before it, tasks (N, I) after it, and the division."""
 
     instance: Instance
-    lie: Lie
+    lie: ShareLie
     before: Floats
     tasks: Floats
     division: str
@@ -92,7 +92,7 @@ class Outcome:
             raise Undecided("ps-dsf: the answer to a lie is not certified")
 
 
-def outcomes(inst: Instance, lies: list[Lie], seed: int, division: str) -> list[Outcome]:
+def outcomes(inst: Instance, lies: list[ShareLie], seed: int, division: str) -> list[Outcome]:
     """The outcomes of lies; before and after, servers are refilled in the same order."""
     order = any_order(inst, np.random.default_rng(seed))
     before = ps_dsf(inst, division, order).sum(axis=1)
@@ -102,7 +102,7 @@ def outcomes(inst: Instance, lies: list[Lie], seed: int, division: str) -> list[
     ]
 
 
-def _claims(inst: Instance, lie: Lie) -> str:
+def _claims(inst: Instance, lie: ShareLie) -> str:
     demand = ", ".join(f"{x:.6g}" for x in lie.demand)
     servers = ", ".join(s for s, on in zip(inst.servers, lie.placement, strict=True) if on)
     return f"claiming demand ({demand}) on {servers}"

@@ -25,7 +25,7 @@ from fairopt.formulas import asked as asking
 from fairopt.formulas.asked import AlphaAsked
 from fairopt.instance import Floats
 from fairopt.notions import Notion, on_its_own
-from fairopt.solving.engines.smoothed import method, path
+from fairopt.solving.engines.smoothed import newton, path
 from fairopt.solving.partitions import whole
 from fairopt.solving.partitions.work import STAGES, KeptPlace, Progress, Work
 
@@ -78,7 +78,7 @@ def solve_partitions(
     executor: Executor | None = None,
     progress: Progress | None = None,
     uncertified: str = "raise",
-    sample: int = method.SAMPLE,
+    sample: int = newton.SAMPLE,
 ) -> PartitionedAnswer:
     """Solve an instance whose users are in partitions on disk, and write the answer beside them.
 

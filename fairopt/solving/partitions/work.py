@@ -20,7 +20,7 @@ from fairopt.errors import BadInput
 from fairopt.files.partitions import Partitions
 from fairopt.formulas.asked import AlphaAsked
 from fairopt.instance import Floats
-from fairopt.solving.engines.smoothed import kept, method, path, spread
+from fairopt.solving.engines.smoothed import kept, newton, path, spread
 from fairopt.solving.engines.smoothed.corner import corner
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.sharp import Sharp
@@ -28,7 +28,7 @@ from fairopt.solving.engines.smoothed.smooth import Smooth
 from fairopt.solving.partitions import pieces, whole
 
 Progress = Callable[[int, str], None]
-STAGES = (method.LAST, path.CLOSE), (2e-13, 1e-12), (2e-14, 1e-13)
+STAGES = (newton.LAST, path.CLOSE), (2e-13, 1e-12), (2e-14, 1e-13)
 """tau and miss of capacities at the end; the path goes on to the next, ten times closer, while the
 corner it leads to is not certified"""
 NEAR = 1e-9
@@ -115,7 +115,7 @@ class Work:
         users = spread.joined(some)
         users = users.some(rng.permutation(len(users)))
         prices, none = ServerPrices.apart(1 / capacity), users.some(np.zeros(0, np.int64))
-        told = spread.Spread(
+        told = spread.SpreadPrices(
             self.source,
             len(self.parts),
             self.terms,
@@ -132,7 +132,7 @@ class Work:
         if before is not None:
             now, stage, self.passes = before
             return now, stage
-        begun = method.begin(users, capacity, size)
+        begun = newton.begin(users, capacity, size)
         told = replace(told, prices=ServerPrices.apart(begun.prices), tau=begun.tau)
         return path.Where(told, told.prices, begun.free, begun.tau), 0
 
@@ -162,7 +162,7 @@ class Work:
     def write(self, now: path.Where, folder: Path) -> Floats:
         """Write tasks and prices of limits, made feasible, and the prices (I, R) returned."""
         told = now.told
-        assert isinstance(told, spread.Spread)
+        assert isinstance(told, spread.SpreadPrices)
         ends = np.cumsum([len(at) for at in told.at])[:-1]
         sharp = np.split(np.column_stack([told.sharp.x, told.sharp.mu]), ends)
         args = [(self.source, k, self.terms, told.at[k], now.prices, now.tau) for k in self.parts]
@@ -185,7 +185,7 @@ class KeptPlace:
     file: Path
     key: str
 
-    def read(self, begin: spread.Spread) -> tuple[path.Where, int, int] | None:
+    def read(self, begin: spread.SpreadPrices) -> tuple[path.Where, int, int] | None:
         """The place, its stage, and the passes until there; None if there is none, or not of this
         question, or it was damaged."""
         if storage.irregular(self.file):

@@ -15,7 +15,7 @@ from fairopt.notions import AlphaFair
 from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.polish.tasks import polish
-from fairopt.solving.engines.smoothed import method as smoothed
+from fairopt.solving.engines.smoothed import newton as smoothed
 from fairopt.solving.prices import normalised
 
 ALPHAS = (0.0, 0.1, 0.5, 0.99, 1.0, 1.01, 2.0, 5.0, 10.0, 20.0)

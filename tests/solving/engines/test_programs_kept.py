@@ -106,14 +106,16 @@ def test_small_parts_take_no_other_program(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_thousand_limits_are_a_few_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever reaches its limit below a level found without limits does reach it."""
     runs = 0
-    highest = kept._Model.highest
+    highest = kept.KeptModel.highest
 
-    def counted(model: kept._Model) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def counted(
+        model: kept.KeptModel,
+    ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         nonlocal runs
         runs += 1
         return highest(model)
 
-    monkeypatch.setattr(kept._Model, "highest", counted)
+    monkeypatch.setattr(kept.KeptModel, "highest", counted)
     inst = random_instance(300, 6, 2, density=0.4, seed=2, limits=0.5)
     found = answer(inst)
     assert len(found.steps) > 100 and runs < 20

@@ -43,6 +43,35 @@ def test_random_horizons_beside_programs(monkeypatch: pytest.MonkeyPatch) -> Non
     assert by_cuts > 40
 
 
+def test_lies_beside_rounds_without_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Users at their limits are told without prices, and judged by these: a thousandth of another
+    division, its rounds as told or with every user said to have all it wants, is not certified."""
+    monkeypatch.setattr(cuts, "WIDE", 0)
+    monkeypatch.setattr(cuts, "TOLD", 0)
+    rng = np.random.default_rng(11)
+    refused = untold = 0
+    for _ in range(40):
+        whole, _ = horizon(rng)
+        found = fo.solve(whole.instance, TASKS, reduce=False)
+        assert found.certificate is not None and found.certificate.certified
+        if found.steps[-1]["step"] != cuts.NAME:
+            continue
+        rounds = found.rounds or ()
+        untold += any(not one["prices"]["prices"].any() for one in rounds)
+        other = fo.solve(whole.instance, fo.ProportionalFair("tasks"), uncertified="return")
+        lie = found.tasks + 1e-3 * (other.tasks - found.tasks)
+        nothing = {"prices": np.zeros_like(rounds[0]["prices"]["prices"])}
+        none = tuple({**one, "prices": nothing} for one in rounds)
+        if np.abs(np.log(lie.sum(axis=1) / found.totals)).max() > 3e-6:
+            refused += 1
+            for told in (rounds, none):
+                assert not certify(found.with_(tasks=lie, rounds=told, certificate=None)).certified
+        # nobody is proved by limits that it is below
+        if any(one["prices"]["prices"].any() for one in rounds):
+            assert not certify(found.with_(rounds=none, certificate=None)).certified
+    assert refused > 15 and untold > 10
+
+
 def test_few_programs_for_many_rounds() -> None:
     """A horizon of 100 users and 168 slices: far fewer programs than rounds, and certified."""
     found = fo.solve(draw(100, 168, 4, 2).instance, fo.MaxMin())

@@ -10,11 +10,11 @@ import pytest
 import fairopt as fo
 from fairopt import criteria, fast
 from fairopt.solving.engines.point import Question
-from fairopt.solving.engines.smoothed import kinds, method, passes
+from fairopt.solving.engines.smoothed import kinds, newton, passes
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.smooth import Smooth
 from fairopt.solving.engines.smoothed.sway import swaying
-from fairopt.solving.engines.smoothed.users import Users
+from fairopt.solving.engines.smoothed.users import UsersRead
 
 pytestmark = pytest.mark.skipif(not fast.available(), reason="numba is not installed")
 
@@ -24,7 +24,7 @@ def users(rng, size, alpha, scored):
     eligible[np.arange(size), rng.integers(0, 4, size)] = True
     log_score = rng.normal(0, 0.1, (size, 4)) if scored else None
     demand = rng.lognormal(0, 1, (size, 3)) * (rng.random((size, 3)) < 0.8) + 0.01
-    return Users(alpha, demand, rng.normal(size=size), eligible, log_score)
+    return UsersRead(alpha, demand, rng.normal(size=size), eligible, log_score)
 
 
 @pytest.mark.parametrize("scored", [False, True])
@@ -93,7 +93,7 @@ def test_an_answer_says_and_does_what_was_chosen(monkeypatch):
     tasks = []
     for choice in ("0", "1", "1"):
         monkeypatch.setenv(fast.CHOICE, choice)
-        found = method.follow(asked)
+        found = newton.follow(asked)
         assert found is not None and ("compiled" in found.told) == (choice == "1")
         tasks.append(found.point.x)
     assert tasks[1].tobytes() == tasks[2].tobytes()

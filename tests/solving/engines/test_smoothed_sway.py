@@ -7,14 +7,14 @@ import numpy as np
 from fairopt.solving.engines.smoothed import sway
 from fairopt.solving.engines.smoothed.kinds import Kinds, told
 from fairopt.solving.engines.smoothed.prices import ServerPrices
-from fairopt.solving.engines.smoothed.users import Users
+from fairopt.solving.engines.smoothed.users import UsersRead
 
 
-def crowd(size: int, servers: int = 3, seed: int = 0) -> tuple[Users, np.ndarray]:
-    """Users of all servers, and prices at which these are nearly equally dear."""
+def crowd(size: int, servers: int = 3, seed: int = 0) -> tuple[UsersRead, np.ndarray]:
+    """UsersRead of all servers, and prices at which these are nearly equally dear."""
     rng = np.random.default_rng(seed)
     demand, log_w = rng.lognormal(0, 1, (size, 2)), np.full(size, -np.log(size))
-    users = Users(1.0, demand, log_w, np.ones((size, servers), bool))
+    users = UsersRead(1.0, demand, log_w, np.ones((size, servers), bool))
     return users, rng.uniform(0.999, 1.001, (servers, 2))
 
 
@@ -29,7 +29,7 @@ def test_the_bound_does_not_change_who_is_found() -> None:
         inverse = scale * root @ root.T
         one = sway.swaying(users, found.close, found.log_least, ties, lam, None, tau, inverse)
         # with scores, all 1, nobody is left out before the exact test
-        scored = Users(1.0, users.demand, users.log_w, users.eligible, np.zeros((200, 3)))
+        scored = UsersRead(1.0, users.demand, users.log_w, users.eligible, np.zeros((200, 3)))
         two = sway.swaying(scored, found.close, found.log_least, ties, lam, None, tau, inverse)
         np.testing.assert_array_equal(one, two)
         money, n = np.exp(users.log_w), 7

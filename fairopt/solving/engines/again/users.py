@@ -44,7 +44,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Users:
+class UsersAgain:
     """The users' side of one proximal problem; W (N,), y and e over pairs, limit (N,) in shares."""
 
     layout: Layout

@@ -51,7 +51,7 @@ def follow(question: Question, last: float = LAST) -> Point | None:
     spread = float(np.ptp(log_v))
     easy = log_v * min(1.0, np.log(10) / spread) if spread > 0 else log_v
     same = alpha == question.alpha and bool((easy == log_v).all())
-    path = _Path(question.at(alpha, easy))
+    path = _CentralPath(question.at(alpha, easy))
     # each row is paid more than tau, and a user's money is 1: tau above 1 / its rows is impossible
     first = 0.3 / path.most_rows()
     meeting = last if same else min(MEETING, first)
@@ -68,7 +68,7 @@ def follow(question: Question, last: float = LAST) -> Point | None:
 
 
 def _descend(
-    path: _Path, state: Floats, aims: Floats, tau: float, last: float
+    path: _CentralPath, state: Floats, aims: Floats, tau: float, last: float
 ) -> tuple[Floats, Floats, float] | None:
     """(state, targets, tau) at tau = last or as near as Newton gets."""
     factor, before, waited, met = 0.2, tau, 0, aims
@@ -106,13 +106,13 @@ def _descend(
 
 
 def _move(
-    path: _Path,
+    path: _CentralPath,
     target: float,
     log_v: tuple[Floats, Floats],
     state: Floats,
     aims: Floats,
     tau: float,
-) -> tuple[_Path, Floats, Floats] | None:
+) -> tuple[_CentralPath, Floats, Floats] | None:
     """The path of the exponent and weights asked for, and its point at tau, in steps."""
     done, step, first = 0.0, 0.34, path.alpha
     while done < 1:
@@ -144,7 +144,7 @@ def _move(
     return path, state, aims
 
 
-class _Path:
+class _CentralPath:
     """The conditions for one exponent; state = (log x, log pi), limits being rows too."""
 
     def __init__(self, question: Question) -> None:
@@ -175,7 +175,7 @@ class _Path:
         both = np.unique(self.n[self.pair] * self.rows + self.row)
         return int(np.bincount(both // self.rows).max())
 
-    def at(self, alpha: float, log_w: Floats) -> _Path:
+    def at(self, alpha: float, log_w: Floats) -> _CentralPath:
         """The same arrays for another exponent and other weights."""
         other = copy(self)
         other.alpha, other.log_w = alpha, log_w
@@ -193,7 +193,7 @@ class _Path:
         money = self.log_w[self.n] + self.log_u + x - self.alpha * share[self.n]
         return np.concatenate([x, _lse(self.row, money[self.pair], self.rows)])
 
-    def carry(self, state: Floats, other: _Path) -> tuple[Floats, Floats]:
+    def carry(self, state: Floats, other: _CentralPath) -> tuple[Floats, Floats]:
         """State and targets for another problem: the money of rows changes as their users' does."""
         x = state[: self.pairs]
         share = _lse(self.n, self.log_u + x, self.users)

@@ -41,7 +41,7 @@ BEGIN = 1e-6
 
 
 @dataclass(frozen=True)
-class Moving:
+class MoveQuestion:
     """The program; columns in units of what their user has, rows in units of order 1.
 
     Parameters
@@ -60,7 +60,7 @@ class Moving:
     full: Bools
 
 
-class Moved(NamedTuple):
+class FewMoves(NamedTuple):
     """What begins less what stops (P,), and prices of users (N,) and rows (M,)."""
 
     change: Floats
@@ -68,7 +68,7 @@ class Moved(NamedTuple):
     rows: Floats
 
 
-class _Point(NamedTuple):
+class _MovePoint(NamedTuple):
     """begun (P,), stopped and left (those held), slack (M,); prices of their bounds."""
 
     begun: Floats
@@ -81,13 +81,13 @@ class _Point(NamedTuple):
     of_slack: Floats
 
 
-def moved(program: Moving) -> Moved | None:
+def moved(program: MoveQuestion) -> FewMoves | None:
     """The nearest allocation; None if the path does not reach it."""
-    return _Path(program).followed()
+    return _MovePath(program).followed()
 
 
-class _Path:
-    def __init__(self, program: Moving) -> None:
+class _MovePath:
+    def __init__(self, program: MoveQuestion) -> None:
         self.program = program
         self.own, self.cost = program.owner, program.cost
         self.users, self.rows = int(self.own.max()) + 1, len(program.room)
@@ -115,7 +115,7 @@ class _Path:
         found[self.held] -= stopped
         return found
 
-    def followed(self) -> Moved | None:
+    def followed(self) -> FewMoves | None:
         point, price = self._first()
         best, since = np.inf, 0
         for _ in range(STEPS):
@@ -137,10 +137,10 @@ class _Path:
         if self._off(point, price) > ALMOST:
             return None
         change, worst = self._closed(self.change(point.begun, point.stopped))
-        found = Moved(change, price[: self.users], price[self.users :])
+        found = FewMoves(change, price[: self.users], price[self.users :])
         return found if worst <= KEPT else None
 
-    def _off(self, point: _Point, price: Floats) -> float:
+    def _off(self, point: _MovePoint, price: Floats) -> float:
         """What moves above what the prices prove, as a part of it."""
         value = float(self.cost @ point.begun + self.cost[self.held] @ point.stopped)
         proved = float(self.right @ price - self.had @ point.of_left)
@@ -161,13 +161,13 @@ class _Path:
             if worst <= KEPT / 100:
                 break
             try:
-                solver = _System(self, held + change, np.where(kept, 0.0, WIDE))
+                solver = _MoveSystem(self, held + change, np.where(kept, 0.0, WIDE))
             except np.linalg.LinAlgError:
                 break
             change = np.maximum(change + solver.each * self.up(solver.solved(missed)), -held)
         return change, worst
 
-    def _first(self) -> tuple[_Point, Floats]:
+    def _first(self) -> tuple[_MovePoint, Floats]:
         tasks, held = np.maximum(self.program.tasks, 1e-9), self.program.held
         both = np.where(held > 0, 0.5 * np.minimum(tasks, held), 0.0)
         begun = np.maximum(np.maximum(tasks - held, 0.0) + both, LEAST)
@@ -179,7 +179,7 @@ class _Path:
         of_left = np.minimum(mean / left, self.cost[self.held])
         of_slack = 0.01 * float(self.cost.mean()) * self.open
         price = np.concatenate([np.zeros(self.users), -of_slack])
-        at = _Point(
+        at = _MovePoint(
             begun,
             stopped,
             left,
@@ -191,14 +191,14 @@ class _Path:
         )
         return at, price
 
-    def _step(self, at: _Point, price: Floats, missed: Floats) -> tuple[_Point, Floats]:
+    def _step(self, at: _MovePoint, price: Floats, missed: Floats) -> tuple[_MovePoint, Floats]:
         """One step: towards the optimum, and by how far it would come, towards the middle."""
         begun = at.begun / at.of_begun
         stopped = 1.0 / (at.of_stopped / at.stopped + at.of_left / at.left)
         each = begun.copy()
         each[self.held] += stopped
         slack = self.open * at.slack / np.where(self.open > 0, at.of_slack, 1.0)
-        solver = _Solver(_System(self, each, slack), begun, stopped)
+        solver = _Solver(_MoveSystem(self, each, slack), begun, stopped)
         count = 2 * len(self.held) + len(at.begun) + float(self.open.sum())
         mean = _product(at[:4], at[4:]) / count
         aims = tuple(-value * cost for value, cost in zip(at[:4], at[4:], strict=True))
@@ -217,11 +217,11 @@ class _Path:
     def _direction(
         self,
         solver: _Solver,
-        at: _Point,
+        at: _MovePoint,
         price: Floats,
         missed: Floats,
         aims: tuple[Floats, ...],
-    ) -> tuple[_Point, Floats]:
+    ) -> tuple[_MovePoint, Floats]:
         """The step at which products of values and their prices would be as aimed at."""
         told, mine = self.up(price), self.held
         over_begun = self.cost - told - at.of_begun
@@ -239,7 +239,7 @@ class _Path:
         stopped = solver.stopped * (stop - told[mine])
         slack = solver.system.slack * (slacken + dprice[self.users :])
         left = short - stopped
-        return _Point(
+        return _MovePoint(
             begun,
             stopped,
             left,
@@ -251,10 +251,10 @@ class _Path:
         ), dprice
 
 
-class _System:
+class _MoveSystem:
     """The linear system of a point: users eliminated, rows dense."""
 
-    def __init__(self, path: _Path, each: Floats, slack: Floats) -> None:
+    def __init__(self, path: _MovePath, each: Floats, slack: Floats) -> None:
         from scipy.linalg import cho_factor
         from scipy.sparse import csr_array
 
@@ -299,7 +299,7 @@ class _System:
 class _Solver(NamedTuple):
     """The system of a step, and how much columns that begin and stop give for a price."""
 
-    system: _System
+    system: _MoveSystem
     begun: Floats
     stopped: Floats
 
@@ -318,6 +318,6 @@ def _far(values: tuple[Floats, ...], steps: tuple[Floats, ...]) -> float:
     return far
 
 
-def _moved(at: _Point, step: _Point, far: tuple[float, float]) -> _Point:
+def _moved(at: _MovePoint, step: _MovePoint, far: tuple[float, float]) -> _MovePoint:
     parts = zip(at, step, (far[0],) * 4 + (far[1],) * 4, strict=True)
-    return _Point(*(value + part * change for value, change, part in parts))
+    return _MovePoint(*(value + part * change for value, change, part in parts))

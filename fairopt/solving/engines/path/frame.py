@@ -59,7 +59,7 @@ class Frame:
         self.value, self.column = value[at], column[at]
         self.row = (np.cumsum(shared) - 1)[row[at]]
         small = self.count * self.columns <= SMALL
-        self.grid = None if small else grid.Grid.of(low, self.size, self.shared)
+        self.grid = None if small else grid.DemandGrid.of(low, self.size, self.shared)
         self.a, self.at = self._matrix(small)
         signed = bool((self.value < 0).any())
         self.size_of: Any = abs(self.a) if signed else self.a

@@ -29,7 +29,7 @@ class Map:
         return self.by(right)
 
 
-class Grid:
+class DemandGrid:
     """The products. Parameters: demand (N, R); size (P,) of a column in tasks; per (R, I) one over
     the unit of each row; live (R, I) rows that are shared, in their order; owner, server (P,)."""
 
@@ -43,7 +43,7 @@ class Grid:
         self.all_live = bool(live.all())
 
     @classmethod
-    def of(cls, low: Lowered, size: Floats, shared: Ints) -> Grid | None:
+    def of(cls, low: Lowered, size: Floats, shared: Ints) -> DemandGrid | None:
         """None where columns are few, a user's demand depends on the server, or shared rows are not
         of servers alone."""
         users, servers, resources = low.shape[:3]
@@ -125,4 +125,4 @@ class Grid:
         return found if self.all_live else found[:, self.live.ravel()]
 
 
-__all__ = ["Grid", "Map"]
+__all__ = ["DemandGrid", "Map"]

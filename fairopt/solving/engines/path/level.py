@@ -2,15 +2,14 @@ r"""One max-min level on the frame of the path: how far all shares can rise toge
 
 .. math:: \max t, \quad E z - w t - b = f \ge 0, \quad A z + v = r, \quad z, v \ge 0
 
-with b what users keep who rise no more (their w is 0).
-
 A primal-dual interior method (Mehrotra 1992) with the linear system of the path: what a user's
 value falls with its share is here money over what it has above the level, and t is one column more.
 Rows that bound one column, as wants of a slice do, hold that column as its sign does:
-:math:`a z + h = u`. For wide systems, where a simplex method goes a long way.
+:math:`b z + h = u`. For wide systems, where a simplex method goes a long way.
 
-Its multipliers are strictly complementary. So they show ALL users that a level stops, and all rows
-that stop them: the money of one is far more, or far less, than what it has above the level.
+Here b is what users keep who rise no more (their w is 0). The multipliers are strictly
+complementary. So they show ALL users that a level stops, and all rows that stop them: the money of
+one is far more, or far less, than what it has above the level.
 """
 
 from __future__ import annotations
@@ -40,6 +39,7 @@ ROUNDING = 2e-15
 """part of a row by which floats may overrun it"""
 APART = 1e-6
 """money of a row, in parts of what is left of it, that is no price"""
+
 DUST = 1e-9
 """part of a share that may be left out"""
 PRICED = 1e-8
@@ -75,7 +75,7 @@ class LevelStops:
     clear: bool
 
 
-class _State(NamedTuple):
+class _LevelState(NamedTuple):
     """z (P,), slacks (M,), slacks of rows of one column (H,), what is above the level f (N,), t;
     dear (P,), price (M,), own (H,), money (N,)."""
 
@@ -130,7 +130,7 @@ def highest(low: Lowered, weight: Floats, unit: Floats, good: float = GOOD) -> P
         return None
     with np.errstate(all="ignore"):  # it sees what is no number itself
         leveling = _Leveling(low, weight, unit, np.zeros(len(weight)))
-        state = leveling.run(good)
+        state = leveling.run(good) if leveling.frame.count else None
         return None if state is None else leveling.answer(state)
 
 
@@ -145,7 +145,7 @@ def stopping(question: Question, kept: Floats) -> LevelStops | None:
     weight = np.where(free, np.exp(log_w), 0.0)
     with np.errstate(all="ignore"):
         leveling = _Leveling(lower(inst, question.score), weight, unit, kept)
-        state = leveling.run(GOOD)
+        state = leveling.run(GOOD) if leveling.frame.count else None
         return None if state is None else leveling.stops(state, inst.pool.shape)
 
 
@@ -160,10 +160,8 @@ class _Leveling:
         self.weight /= self.scale
         self.base = base / unit
 
-    def run(self, good: float) -> _State | None:
-        """The best state on the way; None if it is not close, or every row is of one column."""
-        if not self.frame.count:
-            return None
+    def run(self, good: float) -> _LevelState | None:
+        """The best state on the way; None if it is not close."""
         state, since, mark = self._first(), 0, np.inf
         best, kept = np.inf, state
         for _ in clock.steps(MOST):
@@ -183,12 +181,12 @@ class _Leveling:
                 break
         return kept if best <= good else None
 
-    def _first(self) -> _State:
+    def _first(self) -> _LevelState:
         """Everybody a part of each server by weight, half full; prices of about that value."""
         frame, w, base = self.frame, self.weight, self.base
-        alone = np.where(base > 0, base, w)
+        each = np.where(base > 0, base, w)
         some = np.bincount(frame.owner, minlength=frame.users)
-        y = frame.to(alone / some)
+        y = frame.to(each / some)
         room = np.maximum(frame.rhs_shared, 0.0) + (frame.rhs_shared <= 0)
         used = np.asarray(frame.a @ y) / room
         over = np.full(frame.columns, 1e-300)
@@ -197,9 +195,9 @@ class _Leveling:
         np.maximum.at(over, frame.bounded, np.abs(frame.bound) * y[frame.bounded] / most)
         z = 0.5 * y / over
         share = frame.of(z)
-        t = 0.5 * float((share / alone)[base == 0].min())
+        t = 0.5 * float((share / each)[base == 0].min())
         slack = np.maximum(frame.rhs_shared - frame.a @ z, 0.1 * room)
-        money = 1.0 / (frame.users * alone)
+        money = 1.0 / (frame.users * each)
         value = frame.to(money)
         many = np.bincount(frame.column, minlength=frame.columns)
         price = np.bincount(frame.row, (value * z / many)[frame.column], frame.count)
@@ -209,9 +207,9 @@ class _Leveling:
         cost = frame.cost(price, own)
         dear = np.maximum(cost - value, 0.3 * np.maximum(value, np.abs(cost)))
         above = np.maximum(share - w * t - base, 0.1 * base)
-        return _State(z, slack, left, above, t, dear, price, own, money)
+        return _LevelState(z, slack, left, above, t, dear, price, own, money)
 
-    def _left(self, state: _State) -> _Missing:
+    def _left(self, state: _LevelState) -> _Missing:
         frame = self.frame
         return _Missing(
             frame.cost(state.price, state.own) - frame.to(state.money) - state.dear,
@@ -221,7 +219,7 @@ class _Leveling:
             1.0 - float(self.weight @ state.money),
         )
 
-    def _off(self, state: _State, missing: _Missing) -> float:
+    def _off(self, state: _LevelState, missing: _Missing) -> float:
         return max(
             float(np.abs(missing.columns * state.z).sum()) / state.t,
             float(np.abs(missing.rows).max(initial=0.0)),
@@ -230,7 +228,7 @@ class _Leveling:
             abs(missing.money),
         )
 
-    def _stepped(self, at: _State, missing: _Missing, products: float) -> _State:
+    def _stepped(self, at: _LevelState, missing: _Missing, products: float) -> _LevelState:
         """A step towards the end of the path, corrected."""
         frame, w = self.frame, self.weight
         columns, rows, alone, shares, money = missing
@@ -248,7 +246,7 @@ class _Leveling:
         above = (frame.of(system.theta * -np.asarray(frame.at @ p_t)) - w) / system.det
         steep = -(w * heat) @ above
 
-        def direction(z: Floats, slack: Floats, left: Floats, f: Floats) -> _State:
+        def direction(z: Floats, slack: Floats, left: Floats, f: Floats) -> _LevelState:
             """The change that makes products of these sizes."""
             push = (f - at.money * shares) / at.f
             near = frame.bound * left / at.left - pull * alone
@@ -258,7 +256,7 @@ class _Leveling:
             df = rise + dt * above + shares
             dz, dp = dz + dt * z_t, dp + dt * p_t
             less = alone - frame.bound * dz[frame.bounded]
-            return _State(
+            return _LevelState(
                 dz,
                 (slack - at.slack * dp) / at.price,
                 less,
@@ -283,7 +281,7 @@ class _Leveling:
         part = CAREFUL if mean / at.t > NEAR else BOLD
         return _moved(at, change, *[min(1.0, part * each) for each in _longest(at, change)])
 
-    def stops(self, state: _State, servers: tuple[int, int]) -> LevelStops:
+    def stops(self, state: _LevelState, servers: tuple[int, int]) -> LevelStops:
         """Whom the level stops, and the rows (I, R) that do."""
         frame, low = self.frame, self.low
         # of its user's own money and share, so that users of little money lose their rounding too
@@ -293,22 +291,19 @@ class _Leveling:
         # what each user is to have at least: its part of the level, or the share it keeps
         need = self.weight * state.t + self.base
         part, above = need * state.money / state.t, state.f / need
-        paid, left = np.zeros(frame.rows), np.zeros(frame.rows)
-        paid[frame.shared], left[frame.shared] = (
-            state.price * frame.rhs_shared,
-            state.slack / frame.rhs_shared,
-        )
-        paid[frame.alone], left[frame.alone] = (
-            state.own * frame.rhs_alone,
-            state.left / frame.rhs_alone,
-        )
+        paid, left = np.zeros(frame.rows), np.ones(frame.rows)
+        paid[frame.shared] = state.price * frame.rhs_shared
+        paid[frame.alone] = state.own * frame.rhs_alone
+        left[frame.shared] = state.slack / frame.rhs_shared
+        left[frame.alone] = state.left / frame.rhs_alone
         full = paid > np.maximum(left, PRICED) * paid.sum()
         # these users have a full row on every server, however little of all money they pay
-        told = full.astype(np.float64)
-        blocked = frame.smallest(frame.cost(told[frame.shared], told[frame.alone])) > 0
+        some = full.astype(np.float64)
+        cost = frame.cost(some[frame.shared], some[frame.alone])
+        blocked = frame.smallest(cost[: frame.tasks]) > 0
         capped = self.base > 0
-        apart = np.minimum(part, above) / np.maximum(part, above)
-        clear = blocked | capped | (apart < SURE)
+        told = np.minimum(part, above) / np.maximum(part, above)
+        clear = blocked | capped | (told < SURE)
         at = low.kind == CAPACITY
         money, rows = np.zeros(servers), np.zeros(servers, dtype=bool)
         where = low.one[at], low.two[at]
@@ -316,7 +311,7 @@ class _Leveling:
         stopped = blocked | (part > above) & ~capped
         return LevelStops(state.t / self.scale, x, money, rows, stopped, bool(clear.all()))
 
-    def answer(self, state: _State) -> PathLevel:
+    def answer(self, state: _LevelState) -> PathLevel:
         """Prices of rows that are full, and tasks that are no more than rounding left out."""
         frame, low = self.frame, self.low
         price = np.zeros(frame.rows)
@@ -331,10 +326,11 @@ class _Leveling:
         return PathLevel(state.t / self.scale, x, price / low.unit, bool(over.max() <= ROUNDING))
 
 
-def _longest(at: _State, change: _State) -> tuple[float, float]:
+def _longest(at: _LevelState, change: _LevelState) -> tuple[float, float]:
     """How far both halves of the state may go."""
-    mine = (*at.mine, np.array([at.t])), (*change.mine, np.array([change.t]))
-    return _until(*mine), _until(at.dual, change.dual)
+    level = np.array([at.t]), np.array([change.t])
+    mine = _until((*at.mine, level[0]), (*change.mine, level[1]))
+    return mine, _until(at.dual, change.dual)
 
 
 def _until(values: tuple[Floats, ...], steps: tuple[Floats, ...]) -> float:
@@ -344,10 +340,10 @@ def _until(values: tuple[Floats, ...], steps: tuple[Floats, ...]) -> float:
     return found
 
 
-def _moved(at: _State, by: _State, first: float, second: float) -> _State:
+def _moved(at: _LevelState, by: _LevelState, first: float, second: float) -> _LevelState:
     z, slack, left, f = (a + first * b for a, b in zip(at.mine, by.mine, strict=True))
     dual = (a + second * b for a, b in zip(at.dual, by.dual, strict=True))
-    return _State(z, slack, left, f, at.t + first * by.t, *dual)
+    return _LevelState(z, slack, left, f, at.t + first * by.t, *dual)
 
 
 __all__ = ["LevelStops", "PathLevel", "highest", "stopping"]

@@ -9,7 +9,7 @@ import numpy as np
 from fairopt.errors import SolverFailure
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats
-from fairopt.solving.engines.path.method import Path
+from fairopt.solving.engines.path.along import Path
 
 CLEAR = 1e-6
 """a column, or a price, that is smaller by this than what vanishes with it is nothing"""

@@ -11,7 +11,7 @@ from fairopt.instance import Floats
 
 
 class CentringState:
-    """The unknowns of `penalties.method` in one array: a, s, nu, price, v are positive.
+    """The unknowns of `penalties.absolute` in one array: a, s, nu, price, v are positive.
 
     `amounts` are shares and slacks, `costs` what they are paired with: reduced costs and prices.
     """

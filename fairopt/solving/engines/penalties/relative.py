@@ -1,6 +1,6 @@
 r"""An interior method for the trade-off (16), each condition relative to the user it concerns.
 
-The conditions are those of `penalties.method`. That method's targets and its stopping rule are
+The conditions are those of `penalties.absolute`. That method's targets and its stopping rule are
 relative to the money of all users, too coarse for a user of weight 1e-9. Here a pair's product
 aims at tau times the money of its own user, a row's at tau times the mean (harmonic, by use) of
 those who use it. Steps are relative to each unknown, errors to the largest term of a condition.
@@ -155,7 +155,7 @@ def follow(instance: Instance, score: Floats, terms: Terms) -> list[Point]:
         for by_weight, at_end in BEGINNINGS:
             if not at_end and terms.alpha <= EASY:
                 continue
-            method = _Path(ground, terms, by_weight, terms.alpha if at_end else None)
+            method = _RelativePath(ground, terms, by_weight, terms.alpha if at_end else None)
             error = method.run()
             if np.isfinite(error):
                 found.append(method.point())
@@ -165,7 +165,7 @@ def follow(instance: Instance, score: Floats, terms: Terms) -> list[Point]:
     return found
 
 
-class _Path(Unknowns):
+class _RelativePath(Unknowns):
     """Newton's method on the unknowns of one question."""
 
     def run(self) -> float:

@@ -22,7 +22,7 @@ LEAST = 1e-200
 class Unknowns:
     """The data of one problem and the present values of its unknowns.
 
-    a, nu (P,), s, price (K,), v and p (N,), e (P,) as in `penalties.method`; mean (1 + I,) the
+    a, nu (P,), s, price (K,), v and p (N,), e (P,) as in `penalties.absolute`; mean (1 + I,) the
     mean level and the mean shares; held (P,) and full (K,) the pairs and rows whose unknowns may
     change.
     """

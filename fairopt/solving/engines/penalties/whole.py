@@ -1,4 +1,4 @@
-"""All conditions of `penalties.method` in one matrix: fewer NumPy calls for small instances.
+"""All conditions of `penalties.absolute` in one matrix: fewer NumPy calls for small instances.
 
 Eliminating what can be eliminated saves arithmetic. Below a hundred unknowns the number of calls
 determines the time, and one dense system needs the fewest; it also divides by nothing that goes

@@ -43,7 +43,7 @@ factorisations, and one that is not would take hundreds, each of seconds where r
 
 
 @dataclass(frozen=True)
-class _State:
+class _ActiveSet:
     """Logarithms of x (P,), money per row (I R,) and per limit (N,), and what is active."""
 
     x: Floats
@@ -84,7 +84,7 @@ class _Frame:
     def shares(self, x: Floats) -> Floats:
         return _sums(self.n, self.u * x, self.users)
 
-    def costs(self, state: _State) -> Floats:
+    def costs(self, state: _ActiveSet) -> Floats:
         """(P,) money one task of each pair costs."""
         money = np.where(state.full, np.exp(np.minimum(state.row, 600.0)), 0.0)
         cost = np.bincount(self.pair, self.b * money[self.row], len(self.n))
@@ -97,7 +97,7 @@ class _Frame:
     def used(self, x: Floats) -> Floats:
         return _sums(self.row, self.b * x[self.pair], self.servers * self.resources)
 
-    def point(self, state: _State) -> Point:
+    def point(self, state: _ActiveSet) -> Point:
         rows, limits = state.row[state.full], state.limit[state.capped]
         top = float((rows if len(rows) else limits).max(initial=0.0))
         if max(abs(rows).max(initial=0.0), limits.max(initial=0.0)) < LARGE:
@@ -111,7 +111,7 @@ class _Frame:
 
     # -- the active set -------------------------------------------------------------------
 
-    def start(self, point: Point) -> _State | None:
+    def start(self, point: Point) -> _ActiveSet | None:
         """Logarithms and a first active set.
 
         A pair is held if its part of its user's share is larger than the part by which its price
@@ -149,7 +149,7 @@ class _Frame:
             if abs(top) > HIGH:  # a common factor of W and money is free
                 level = top - (0.0 if capped.any() else HIGH)
                 self.log_w, shift = self.log_w - level, shift - level
-            state = _State(
+            state = _ActiveSet(
                 np.log(x),
                 np.log(np.maximum(money, 1e-300)) + shift,
                 np.log(np.maximum(point.limits, 1e-300)) + shift,
@@ -159,7 +159,7 @@ class _Frame:
             )
         return state if np.isfinite(shift) else None
 
-    def settle(self, state: _State) -> _State | None:
+    def settle(self, state: _ActiveSet) -> _ActiveSet | None:
         """Newton, then pairs and rows added or dropped where the conditions ask, until none do."""
         seen: set[bytes] = set()
         for _ in range(ROUNDS):
@@ -178,7 +178,7 @@ class _Frame:
             state = changed
         return None
 
-    def _one_row_less(self, state: _State) -> _State | None:
+    def _one_row_less(self, state: _ActiveSet) -> _ActiveSet | None:
         """Newton without one of the rows with most room: a row that is only almost full may have
         been taken for full, since the tasks of a user of small weight fit into its room."""
         room = 1.0 - self.used(np.where(state.held, np.exp(state.x), 0.0))
@@ -191,7 +191,7 @@ class _Frame:
                 return found
         return None
 
-    def _change(self, state: _State) -> _State | None:
+    def _change(self, state: _ActiveSet) -> _ActiveSet | None:
         """The state with a corrected active set; None if the active set is right."""
         x = np.where(state.held, np.exp(state.x), 0.0)
         share = self.shares(x)
@@ -235,7 +235,7 @@ class _Frame:
         np.maximum.at(dearest, self.row, np.where(holders, pays, -np.inf))
         small = np.where(np.isfinite(dearest), dearest, 0.0) + np.log(1e-2)
         first_mu = np.log(1e-2 * q * np.where(np.isfinite(limit), limit, 1.0))
-        return _State(
+        return _ActiveSet(
             np.where(cheap, entering, state.x),
             np.where(over, small, state.row),
             np.where(beyond, first_mu, state.limit),
@@ -246,7 +246,7 @@ class _Frame:
 
     # -- Newton ---------------------------------------------------------------------------
 
-    def _newton(self, state: _State, most: int = 60) -> _State | None:
+    def _newton(self, state: _ActiveSet, most: int = 60) -> _ActiveSet | None:
         held, full = np.flatnonzero(state.held), np.flatnonzero(state.full)
         capped = np.flatnonzero(state.capped)
         ties = len(held) - len(np.unique(self.n[held]))
@@ -283,7 +283,7 @@ class _Frame:
         return state if size <= 1e-9 else None
 
     @staticmethod
-    def _moved(state: _State, held: Ints, full: Ints, capped: Ints, step: Floats) -> _State:
+    def _moved(state: _ActiveSet, held: Ints, full: Ints, capped: Ints, step: Floats) -> _ActiveSet:
         x, row, limit = state.x.copy(), state.row.copy(), state.limit.copy()
         a, b = len(held), len(held) + len(full)
         x[held] += step[:a]
@@ -292,7 +292,7 @@ class _Frame:
         return replace(state, x=x, row=row, limit=limit)
 
     def _system(
-        self, state: _State, held: Ints, full: Ints, capped: Ints, derivative: bool = True
+        self, state: _ActiveSet, held: Ints, full: Ints, capped: Ints, derivative: bool = True
     ) -> tuple[Floats, csc_array | None]:
         with np.errstate(all="ignore"):
             x = np.where(state.held, np.exp(state.x), 0.0)
@@ -315,7 +315,7 @@ class _Frame:
 
     def _jacobian(
         self,
-        state: _State,
+        state: _ActiveSet,
         x: Floats,
         share: Floats,
         cost: Floats,

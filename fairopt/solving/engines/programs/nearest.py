@@ -19,7 +19,7 @@ import numpy as np
 
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats, Ints
-from fairopt.solving.engines.interior.moved import Moving, moved
+from fairopt.solving.engines.interior.moved import MoveQuestion, moved
 from fairopt.solving.engines.programs.growing import GrowingProgram, solved
 
 FEW = 4
@@ -145,7 +145,7 @@ def _along(
     change = use @ (tasks - held)
     room = program.high[users:]
     full = full & (room - change <= FULL)
-    path = moved(Moving(owner, use, program.cost[:pairs], held, tasks, room, full))
+    path = moved(MoveQuestion(owner, use, program.cost[:pairs], held, tasks, room, full))
     if path is None:
         return None
     low = program.low.copy()

@@ -47,7 +47,7 @@ def clash(low: Lowered, floor: Floats) -> Clash | None:
     own = low.kind == RULE
     if not floor.any() and not (own & ((low.rhs < 0) | (low.two >= UP_OF_TWO))).any():
         return None  # nothing is asked: no tasks fit
-    system = _System(low, floor)
+    system = _ClashSystem(low, floor)
     every = np.ones(system.things, dtype=bool)
     cut, money = system.highest(every)
     if cut >= 1 - FITS:
@@ -70,7 +70,7 @@ def clash(low: Lowered, floor: Floats) -> Clash | None:
     return Clash(rows, system.floored[users], price[:count], floors, cut, own)
 
 
-class _System:
+class _ClashSystem:
     """Rows G z <= h + theta g: those of the rules, then of floors, each in a typical amount."""
 
     def __init__(self, low: Lowered, floor: Floats) -> None:

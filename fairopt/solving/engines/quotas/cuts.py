@@ -83,7 +83,10 @@ class _Cuts:
             if found.t >= 1 - MET:
                 over = float(((low.matrix @ found.x) / low.rhs).max(initial=1.0))
                 return self._rounds(height, turns, found.x / over, share, k + 1)
-            self._add(self._cleared(found.price, found.x))
+            price = self._cleared(found.price, found.x)
+            if not price.any():
+                return None
+            self._add(price)
             if not self.parts[-1] @ height > 1 + BROKEN:
                 return None
         return None
@@ -93,8 +96,8 @@ class _Cuts:
         together with the other is smaller by far."""
         low = self.low
         left = (low.rhs - low.matrix @ x) / low.rhs
-        money = price * low.rhs / float(low.rhs @ price)
-        return np.where(money < left, 0.0, price)
+        money = price * low.rhs
+        return np.where(money < left * money.sum(), 0.0, price)
 
     def _add(self, price: Floats) -> None:
         """The cut of prices (M,), whoever it holds by a trifle left out, which it allows."""

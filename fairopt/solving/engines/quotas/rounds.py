@@ -106,7 +106,7 @@ def solve(
     ------
     SolverFailure : a program gave no answer, or nobody was stopped at an optimum.
     """
-    run = _Run(asked, solver)
+    run = _RoundsRun(asked, solver)
     for rank in np.unique(asked.rank).tolist():
         for done in run.of_class(rank):
             if progress is not None:
@@ -118,7 +118,7 @@ def solve(
     return replace(found, flow=run.last.flow)
 
 
-class _Run:
+class _RoundsRun:
     """The state from round to round.
 
     frozen : (N,) bool. share : (N,) of the frozen, the floor of others. last : the last optimum.

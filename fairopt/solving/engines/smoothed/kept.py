@@ -11,8 +11,8 @@ import numpy as np
 from fairopt.solving.engines.smoothed.path import Where
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.sharp import Sharp
-from fairopt.solving.engines.smoothed.spread import Spread
-from fairopt.solving.engines.smoothed.users import Users
+from fairopt.solving.engines.smoothed.spread import SpreadPrices
+from fairopt.solving.engines.smoothed.users import UsersRead
 
 NUMBERS = ("tau", "iterations", "passes", "miss", "fell", "drop", "best", "since")
 
@@ -20,7 +20,7 @@ NUMBERS = ("tau", "iterations", "passes", "miss", "fell", "drop", "best", "since
 def arrays(now: Where) -> dict[str, Any]:
     """The place as arrays by name."""
     told = now.told
-    assert isinstance(told, Spread)
+    assert isinstance(told, SpreadPrices)
     users = told.sharp.users
     limit = np.full(len(users), np.inf) if users.limit is None else users.limit
     probe = {}
@@ -44,10 +44,10 @@ def arrays(now: Where) -> dict[str, Any]:
     }
 
 
-def place(kept: Mapping[str, Any], begin: Spread) -> Where:
+def place(kept: Mapping[str, Any], begin: SpreadPrices) -> Where:
     """The place that the arrays hold; `begin` knows the partitions and the sample."""
     limit = kept["sharp_limit"] if bool(kept["sharp_limited"]) else None
-    users = Users(
+    users = UsersRead(
         begin.terms.alpha,
         kept["sharp_demand"],
         kept["sharp_log_w"],

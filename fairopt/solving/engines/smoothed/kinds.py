@@ -16,7 +16,7 @@ from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import SAME, Single, grouped, rarely_shared
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
 from fairopt.solving.engines.smoothed.sway import swaying
-from fairopt.solving.engines.smoothed.users import Users
+from fairopt.solving.engines.smoothed.users import UsersRead
 
 REACH = 60.0
 """a server further than this from the cheapest, in windows of tau, is left out"""
@@ -47,7 +47,7 @@ class Kinds:
 
     def __init__(
         self,
-        users: Users,
+        users: UsersRead,
         prices: ServerPrices,
         tau: float,
         mu: Floats | None,
@@ -59,7 +59,7 @@ class Kinds:
         self.sharp_at: Ints
         self.sharp: Sharp
         self.rest: Ints
-        self.part: Users
+        self.part: UsersRead
         self.smooth: Smooth
         self.probe: Smooth
         self.settled_at, self.settled = _settled(old, prices.all, tau)
@@ -184,7 +184,7 @@ def smooth_sums(smooth: Smooth, prices: ServerPrices, tau: float) -> Sums:
     return passes.summed(users, prices, tau, REACH, np.zeros(0, np.int64))
 
 
-def settles(users: Users) -> bool:
+def settles(users: UsersRead) -> bool:
     """Whether bounds on changes of costs are known: not with scores of servers, or limits."""
     return users.log_score is None and users.limit is None
 
@@ -193,7 +193,7 @@ def _settled(old: Kinds | None, lam: Floats, tau: float) -> tuple[Ints, Single]:
     """Users of one server who need not be told again, and where they are."""
     if old is None or not len(old.settled_at):
         none = np.zeros(0, np.int64)
-        return none, Single(Users(1.0, lam[:0], lam[:0, 0], lam[:0] > 0), none, len(lam))
+        return none, Single(UsersRead(1.0, lam[:0], lam[:0, 0], lam[:0] > 0), none, len(lam))
     quiet = old.settled.quiet(lam, REACH, tau)
     if quiet.all():
         return old.settled_at, old.settled
@@ -215,7 +215,7 @@ class Ties(NamedTuple):
     log_least: Floats
 
 
-def told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> Ties:
+def told(users: UsersRead, lam: Floats, tau: float, mu: Floats | None) -> Ties:
     """What is near for whom at prices (I, R) and prices (N,) of limits."""
     size, servers = len(users), len(lam)
     if users.compiled and mu is None:
@@ -259,7 +259,7 @@ def told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> Ties:
 
 
 def swaying_of(
-    users: Users,
+    users: UsersRead,
     found: Ties,
     few: Bools,
     lam: Floats,

@@ -18,13 +18,13 @@ from fairopt.fast import loop
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.smooth import Sums
-from fairopt.solving.engines.smoothed.users import Users
+from fairopt.solving.engines.smoothed.users import UsersRead
 
 PIECE = 4096
 """users whose sums are added up first"""
 
 
-def summed(users: Users, prices: ServerPrices, tau: float, reach: float, skip: Ints) -> Sums:
+def summed(users: UsersRead, prices: ServerPrices, tau: float, reach: float, skip: Ints) -> Sums:
     """The sums of users but those to skip, each with its servers within `reach` windows."""
     servers, resources = prices.off.shape
     upper = np.triu_indices(resources)
@@ -64,7 +64,7 @@ def summed(users: Users, prices: ServerPrices, tau: float, reach: float, skip: I
     return total
 
 
-def told(users: Users, lam: Floats, windows: tuple[float, ...], tau: float) -> tuple[Any, ...]:
+def told(users: UsersRead, lam: Floats, windows: tuple[float, ...], tau: float) -> tuple[Any, ...]:
     """near (N, I), close (N, I), log_least (N,), money (I, I) and its squares of `kinds.told`.
 
     windows : within which servers of a user are near, close and shared.
@@ -242,7 +242,7 @@ def _told(  # type: ignore[no-untyped-def]
 
 
 def sways(
-    users: Users,
+    users: UsersRead,
     close: Bools,
     log_least: Floats,
     ties: Bools,

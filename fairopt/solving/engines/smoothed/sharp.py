@@ -27,7 +27,7 @@ import numpy as np
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
-from fairopt.solving.engines.smoothed.users import Users
+from fairopt.solving.engines.smoothed.users import UsersRead
 
 STEEP = 1.0
 """alpha above which p is an unknown and s = (W / p)^(1/alpha) is linearised, not p"""
@@ -51,7 +51,7 @@ class SharpStep(NamedTuple):
 class Sharp:
     """S users with tasks x, reduced costs nu, and prices mu and rooms l of their limits."""
 
-    def __init__(self, users: Users, smooth: Smooth, prices: ServerPrices, tau: float) -> None:
+    def __init__(self, users: UsersRead, smooth: Smooth, prices: ServerPrices, tau: float) -> None:
         """They begin at the smooth division, with their share as it is: a power of it is their
         marginal value, and a share that is off by 2% would be a price a thousand windows off."""
         self._shape(users)
@@ -81,7 +81,7 @@ class Sharp:
             self.mu = np.where(self.limited, self.mu, 0.0)
             self.room = np.where(self.limited, self.room, 1.0)
 
-    def _shape(self, users: Users) -> None:
+    def _shape(self, users: UsersRead) -> None:
         self.users, self.on, self.steep = users, users.eligible, users.alpha > STEEP
         self.k = np.maximum(self.on.sum(axis=1), 1)
         self.u = np.ones(self.on.shape) if users.log_score is None else np.exp(users.log_score)
@@ -93,7 +93,7 @@ class Sharp:
         return {name: getattr(self, name) for name in STATE}
 
     @classmethod
-    def of_state(cls, users: Users, state: Mapping[str, Floats]) -> Sharp:
+    def of_state(cls, users: UsersRead, state: Mapping[str, Floats]) -> Sharp:
         """The users in a state that was kept."""
         found = cls.__new__(cls)
         found._shape(users)

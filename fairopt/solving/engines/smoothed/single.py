@@ -11,7 +11,7 @@ import numpy as np
 
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.smoothed.smooth import Sums
-from fairopt.solving.engines.smoothed.users import Users
+from fairopt.solving.engines.smoothed.users import UsersRead
 
 MANY = 6.0
 """users of like money that must share a tie, for it to be smooth"""
@@ -54,7 +54,12 @@ class Single:
     """Users, sorted by their server (N,)."""
 
     def __init__(
-        self, users: Users, server: Ints, servers: int, lam: Floats | None = None, tau: float = 0.0
+        self,
+        users: UsersRead,
+        server: Ints,
+        servers: int,
+        lam: Floats | None = None,
+        tau: float = 0.0,
     ) -> None:
         """lam, tau : prices (I, R) at which all other servers were out of reach, in windows."""
         self.lam, self.tau = lam, tau

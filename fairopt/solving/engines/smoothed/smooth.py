@@ -25,7 +25,7 @@ import numpy as np
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.smoothed import limits
 from fairopt.solving.engines.smoothed.prices import ServerPrices
-from fairopt.solving.engines.smoothed.users import Users
+from fairopt.solving.engines.smoothed.users import UsersRead
 
 
 @dataclass
@@ -86,7 +86,7 @@ class Smooth:
     Arrays of a chunk are (I, n): sums over servers, and numbers of users, are then contiguous.
     """
 
-    def __init__(self, users: Users, mu: Floats | None = None) -> None:
+    def __init__(self, users: UsersRead, mu: Floats | None = None) -> None:
         self.users = users
         self.far = None if users.eligible.all() else np.ascontiguousarray(~users.eligible.T)
         self.mu = np.zeros(len(users)) if mu is None and users.limit is not None else mu

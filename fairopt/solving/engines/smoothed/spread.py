@@ -26,7 +26,7 @@ from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import Single, grouped, rarely_shared
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
-from fairopt.solving.engines.smoothed.users import Users
+from fairopt.solving.engines.smoothed.users import UsersRead
 
 
 class SpreadSource(Protocol):
@@ -50,11 +50,11 @@ class SpreadTerms:
         """The exponent."""
         return self.asked.alpha
 
-    def users(self, part: Partition) -> Users:
+    def users(self, part: Partition) -> UsersRead:
         """The users of a partition in units of the engine."""
         limit = part.limit if np.isfinite(part.limit).any() else None
         demand, log_w = part.demand / self.total, self.asked.log_w(part)
-        return Users(self.alpha, demand, log_w, part.placement, None, limit, self.compiled)
+        return UsersRead(self.alpha, demand, log_w, part.placement, None, limit, self.compiled)
 
 
 Args = tuple[SpreadSource, int, SpreadTerms, Ints, ServerPrices, float]
@@ -135,7 +135,7 @@ class Swaying(NamedTuple):
     near servers, and prices of limits."""
 
     at: Ints
-    users: Users
+    users: UsersRead
     mu: Floats | None
 
 
@@ -156,7 +156,7 @@ Each = Callable[..., list[Any]]
 
 
 @dataclass
-class Spread:
+class SpreadPrices:
     """All partitions at prices and tau, as `path.Told` wants them."""
 
     source: SpreadSource
@@ -164,7 +164,7 @@ class Spread:
     terms: SpreadTerms
     each: Each
     size: int
-    sample: Users
+    sample: UsersRead
     prices: ServerPrices
     tau: float
     sharp: Sharp
@@ -201,7 +201,7 @@ class Spread:
         many = np.flatnonzero((found.near.sum(axis=1) > 1) & ~sharp)
         return many, found.near[many]
 
-    def again(self, prices: ServerPrices, tau: float, inverse: Floats) -> Spread:
+    def again(self, prices: ServerPrices, tau: float, inverse: Floats) -> SpreadPrices:
         """Ties counted and sharp users fetched at new prices; once sharp they stay sharp."""
         args, lam = self._args(prices, tau), prices.all
         money, squares = 0.0, 0.0
@@ -230,14 +230,14 @@ class Spread:
         )
 
 
-def joined(parts: list[Users]) -> Users:
+def joined(parts: list[UsersRead]) -> UsersRead:
     """All users of several parts, in their order; limits where any part has them."""
     limit = None
     if any(part.limit is not None for part in parts):
         limit = np.concatenate(
             [np.full(len(part), np.inf) if part.limit is None else part.limit for part in parts]
         )
-    return Users(
+    return UsersRead(
         parts[0].alpha,
         np.concatenate([part.demand for part in parts]),
         np.concatenate([part.log_w for part in parts]),

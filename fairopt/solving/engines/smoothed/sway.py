@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.instance import Bools, Floats
-from fairopt.solving.engines.smoothed.users import Users
+from fairopt.solving.engines.smoothed.users import UsersRead
 
 MOST = 1.0
 """windows by which a smooth user may move the prices of its tie"""
@@ -24,7 +24,7 @@ PIECE = 4096
 
 
 def swaying(
-    users: Users,
+    users: UsersRead,
     close: Bools,
     log_least: Floats,
     ties: Bools,

@@ -15,7 +15,7 @@ CHUNK = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Users:
+class UsersRead:
     """N users of I servers with R resources.
 
     Parameters
@@ -39,9 +39,9 @@ class Users:
     def __len__(self) -> int:
         return len(self.demand)
 
-    def some(self, pick: Ints | slice, eligible: Bools | None = None) -> Users:
+    def some(self, pick: Ints | slice, eligible: Bools | None = None) -> UsersRead:
         """The users picked, in that order, perhaps with fewer servers."""
-        return Users(
+        return UsersRead(
             self.alpha,
             self.demand[pick],
             self.log_w[pick],
@@ -56,7 +56,7 @@ class Users:
         return [slice(a, min(len(self), a + size)) for a in range(0, len(self), size)]
 
     @classmethod
-    def of(cls, question: Question) -> tuple[Users, Floats]:
+    def of(cls, question: Question) -> tuple[UsersRead, Floats]:
         """The users of a question, and the capacity (I, R) in their units."""
         inst = question.instance
         total = inst.pool.sum(axis=0)

@@ -57,11 +57,11 @@ def follow(instance: Instance, score: Floats, terms: Terms) -> Point | None:
     terms : the objective, hard forms included; they must leave more than zero.
     """
     with np.errstate(all="ignore"):
-        method = _Method(instance, score, terms, instance.weight)
+        method = _Penalised(instance, score, terms, instance.weight)
         return method.point(method.run())
 
 
-class _Method:
+class _Penalised:
     """The data of one problem in natural units, and Newton's method along its central path."""
 
     def __init__(self, instance: Instance, score: Floats, terms: Terms, weight: Floats) -> None:

@@ -10,10 +10,10 @@ from fairopt.allocation import Allocation
 from fairopt.certificates import told
 from fairopt.certificates.proof import measure
 from fairopt.instance import Floats
-from fairopt.solving.engines.compact import method as compact
+from fairopt.solving.engines.compact import small as compact
 from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import Point, Question
-from fairopt.solving.engines.smoothed import method
+from fairopt.solving.engines.smoothed import newton
 from fairopt.solving.prices import normalised
 
 
@@ -40,7 +40,7 @@ def both(inst: fo.Instance, alpha: float, score: Floats | None = None) -> tuple[
     """(N,) shares by prices alone and by the interior method, both proved."""
     score = np.ones(inst.shape[:2]) if score is None else score
     question = Question.of(inst, score, alpha, False)
-    found = method.follow(question)
+    found = newton.follow(question)
     other = plain.follow(question)
     assert found is not None and other is not None
     one, error = judged(question, found.point)
@@ -79,7 +79,7 @@ def test_equal_servers_get_equal_prices() -> None:
     inst = cluster(600, 0.7)
     inst = inst.replace(capacity=np.tile(inst.capacity[:1], (5, 1)))
     question = Question.of(inst, np.ones(inst.shape[:2]), 1.0, False)
-    found = method.follow(question)
+    found = newton.follow(question)
     assert found is not None and judged(question, found.point)[1] < 1e-9
     money = found.point.rows
     np.testing.assert_allclose(money, np.tile(money[:1], (5, 1)), rtol=1e-9, atol=1e-8)
@@ -99,7 +99,7 @@ def test_limits_are_one_more_price_a_user(alpha: float) -> None:
 def test_limits_that_leave_room_everywhere() -> None:
     inst = cluster(300, 0.6)
     question = Question.of(inst.replace(limit=np.full(300, 1e-3)), np.ones((300, 5)), 1.0, False)
-    found = method.follow(question)
+    found = newton.follow(question)
     assert found is not None
     alloc, error = judged(question, found.point)
     off = float(np.abs(np.log(alloc.totals / 1e-3)).max())
@@ -122,7 +122,7 @@ def jobs(users: int, kinds: int, seed: int) -> tuple[fo.Instance, Floats]:
 def test_jobs_on_kinds_of_machines(users: int, alpha: float) -> None:
     inst, score = jobs(users, 4, seed=users)
     question = Question.of(inst, score, alpha, False)
-    found = method.follow(question)
+    found = newton.follow(question)
     assert found is not None
     assert found.iterations < 40
     assert judged(question, found.point)[1] < 1e-8
@@ -137,15 +137,15 @@ def test_many_jobs_need_no_other_engine() -> None:
 
 def test_a_sample_gives_the_first_prices() -> None:
     question = Question.of(cluster(3000, 0.4), np.ones((3000, 5)), 1.0, False)
-    found = method.follow(question, sample=600)
+    found = newton.follow(question, sample=600)
     assert found is not None and judged(question, found.point)[1] < 1e-9
     assert found.passes < 40
 
 
 def test_many_users_take_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(method, "USERS", 300)
+    monkeypatch.setattr(newton, "USERS", 300)
     monkeypatch.setattr(compact, "MOST_PAIRS", 0)
-    monkeypatch.setattr(method, "PER_ROW", 6)
+    monkeypatch.setattr(newton, "PER_ROW", 6)
     inst = cluster(400, 0.2)
     found = fo.solve(inst, fo.ProportionalFair())
     assert [step["step"] for step in found.steps] == ["prices, smoothed"]
@@ -154,10 +154,10 @@ def test_many_users_take_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_where_it_does_not_end_the_interior_method_follows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(method, "USERS", 100)
+    monkeypatch.setattr(newton, "USERS", 100)
     monkeypatch.setattr(compact, "MOST_PAIRS", 0)
-    monkeypatch.setattr(method, "PER_ROW", 6)
-    monkeypatch.setattr(method.path, "MOST", 3)
+    monkeypatch.setattr(newton, "PER_ROW", 6)
+    monkeypatch.setattr(newton.path, "MOST", 3)
     monkeypatch.setattr(told, "FEW", 0)  # judged as very many users are
     found = fo.solve(cluster(120, 0.2), fo.ProportionalFair())
     steps = [step["step"] for step in found.steps]
@@ -169,13 +169,13 @@ def test_where_it_does_not_end_the_interior_method_follows(monkeypatch: pytest.M
 def test_not_tried_where_it_does_not_apply() -> None:
     inst = cluster(300, 0.4)
     score = np.ones(inst.shape[:2])
-    assert method.worthwhile(Question.of(inst, score, 1.0, False), users=100)
-    assert not method.worthwhile(Question.of(inst, score, 1.0, False))
-    assert not method.worthwhile(Question.of(inst, score, 0.0, False), users=100)
+    assert newton.worthwhile(Question.of(inst, score, 1.0, False), users=100)
+    assert not newton.worthwhile(Question.of(inst, score, 1.0, False))
+    assert not newton.worthwhile(Question.of(inst, score, 0.0, False), users=100)
     sparse = cluster(5_000, 0.2)
-    assert method.worthwhile(Question.of(sparse, np.ones(sparse.shape[:2]), 1.0, False))
+    assert newton.worthwhile(Question.of(sparse, np.ones(sparse.shape[:2]), 1.0, False))
     # where most pairs are eligible the interior method is the faster one for longer
     dense = sparse.replace(placement=np.ones(sparse.shape[:2], bool))
-    assert not method.worthwhile(Question.of(dense, np.ones(sparse.shape[:2]), 1.0, False))
+    assert not newton.worthwhile(Question.of(dense, np.ones(sparse.shape[:2]), 1.0, False))
     one = fo.Instance(inst.demand[:10], inst.capacity[:1])
-    assert not method.worthwhile(Question.of(one, np.ones((10, 1)), 1.0, False), users=5)
+    assert not newton.worthwhile(Question.of(one, np.ones((10, 1)), 1.0, False), users=5)

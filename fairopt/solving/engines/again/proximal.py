@@ -20,7 +20,7 @@ from fairopt import clock
 from fairopt.instance import Floats
 from fairopt.solving.engines.again.curvature import LIMIT, Curvature
 from fairopt.solving.engines.again.matching import Start
-from fairopt.solving.engines.again.users import Taken, Users
+from fairopt.solving.engines.again.users import Taken, UsersAgain
 from fairopt.solving.engines.interior.layout import GridLayout, layout_of
 from fairopt.solving.engines.point import Point, Question
 
@@ -69,10 +69,10 @@ def applies(question: Question) -> bool:
 def follow(question: Question, start: Start) -> AgainFound:
     """The answer near a start, or no point where the method gives up."""
     with np.errstate(all="ignore"):
-        return _Method(question, start).run()
+        return _Again(question, start).run()
 
 
-class _Method:
+class _Again:
     def __init__(self, question: Question, start: Start) -> None:
         self.question = question
         inst, alpha = question.instance, question.alpha
@@ -116,7 +116,7 @@ class _Method:
         """One proximal problem; None if it was given up."""
         layout, money = self.layout, self.money
         e = self._ease(p)
-        users = Users(layout, self.question.alpha, self.w, self.limit, self.y, e)
+        users = UsersAgain(layout, self.question.alpha, self.w, self.limit, self.y, e)
         give = 1.0 / (DELTA * self.mean)
         if self.last is None:
             taken = users.take(money, p)
@@ -160,7 +160,7 @@ class _Method:
         return e
 
     def _predicted(
-        self, users: Users, last: Taken, money: Floats, give: float
+        self, users: UsersAgain, last: Taken, money: Floats, give: float
     ) -> tuple[Taken, Floats] | None:
         """The first step of a round, along the pairs that the round before ended with."""
         layout = self.layout
@@ -182,7 +182,7 @@ class _Method:
         return users.take(moved, np.maximum(p + rise, 0.1 * last.p)), moved
 
     def _searched(
-        self, users: Users, taken: Taken, money: Floats, miss: Floats, give: float
+        self, users: UsersAgain, taken: Taken, money: Floats, miss: Floats, give: float
     ) -> tuple[Taken, Floats] | None:
         """The Newton step, shortened until the dual's slope along it has at least halved."""
         step = self.curvature.solve(-miss)

@@ -8,7 +8,7 @@ import pytest
 import fairopt as fo
 from fairopt import criteria
 from fairopt.instance.generate import random_instance
-from fairopt.solving.engines.compact import method
+from fairopt.solving.engines.compact import small as compact
 from fairopt.solving.engines.compact.rows import CompactRows
 from fairopt.solving.engines.point import Question
 
@@ -69,7 +69,7 @@ def test_more_full_rows_than_pairs_used():
 def test_it_agrees_with_the_interior_method(monkeypatch):
     inst = random_instance(20, 6, 3, density=0.5, seed=3, weight_decades=2, limits=0.3)
     small = fo.solve(inst, fo.AlphaFair(2), reduce=False)
-    monkeypatch.setattr(method, "follow", lambda asked: None)
+    monkeypatch.setattr(compact, "follow", lambda asked: None)
     other = fo.solve(inst, fo.AlphaFair(2), reduce=False)
     assert [step["step"] for step in small.steps] == ["interior, small"]
     assert "interior, small" not in [step["step"] for step in other.steps]
@@ -135,18 +135,18 @@ def test_rows_are_the_sums_they_say():
 
 def test_what_it_leaves_to_others():
     inst = random_instance(6, 5, 2, seed=0)
-    assert method.follow(question(inst)) is not None
-    assert method.follow(question(inst, alpha=0.0)) is None
-    assert method.follow(question(inst, alpha=method.STEEPEST * 2)) is None  # 30 pairs
+    assert compact.follow(question(inst)) is not None
+    assert compact.follow(question(inst, alpha=0.0)) is None
+    assert compact.follow(question(inst, alpha=compact.STEEPEST * 2)) is None  # 30 pairs
     large = random_instance(10, 70, 3, seed=0)
-    assert large.pool.size > method.MOST_ROWS and method.follow(question(large)) is None
+    assert large.pool.size > compact.MOST_ROWS and compact.follow(question(large)) is None
     many = random_instance(3000, 10, 3, density=0.2, seed=0)
-    assert method.follow(question(many, alpha=method.EASY + 1)) is None
-    assert method.follow(question(many, alpha=method.EASY)) is not None
+    assert compact.follow(question(many, alpha=compact.EASY + 1)) is None
+    assert compact.follow(question(many, alpha=compact.EASY)) is not None
     broad = random_instance(750, 40, 3, density=0.2, seed=0)
-    assert broad.pool.size > method.LARGE_ROWS and method.follow(question(broad)) is None
+    assert broad.pool.size > compact.LARGE_ROWS and compact.follow(question(broad)) is None
     wide = inst.replace(weight=np.geomspace(1e-150, 1, 6))
-    assert method.follow(question(wide)) is None
+    assert compact.follow(question(wide)) is None
 
 
 def test_where_everybody_can_be_everywhere_one_pool_goes_first():
@@ -161,7 +161,7 @@ def test_where_everybody_can_be_everywhere_one_pool_goes_first():
 def test_a_wrong_point_is_not_believed(monkeypatch):
     """The ladder goes on where the judge does not prove what the method found."""
     inst = random_instance(8, 3, 2, seed=4)
-    right = method.follow
+    right = compact.follow
 
     def spoiled(asked):
         point = right(asked)
@@ -169,7 +169,7 @@ def test_a_wrong_point_is_not_believed(monkeypatch):
             point.x * np.linspace(0.5, 1, len(point.x))[:, None], point.rows, point.limits
         )
 
-    monkeypatch.setattr(method, "follow", spoiled)
+    monkeypatch.setattr(compact, "follow", spoiled)
     alloc = fo.solve(inst, fo.ProportionalFair())
     assert [step["step"] for step in alloc.steps][:2] == ["interior, small", "interior"]
     assert alloc.steps[0]["residual"] > 0.1 and alloc.certificate.certified

@@ -74,10 +74,10 @@ def follow(question: Question) -> Point | None:
     if log_v.min() < -WIDEST:
         return None
     with np.errstate(all="ignore"):
-        return _Method(question, np.exp(log_v)).run()
+        return _Small(question, np.exp(log_v)).run()
 
 
-class _Method:
+class _Small:
     """One problem, with levels in units of `size`, and Newton's method along its central path."""
 
     def __init__(self, question: Question, weight: Floats) -> None:

@@ -18,7 +18,7 @@ from fairopt.solving.engines.smoothed import path
 from fairopt.solving.engines.smoothed.kinds import Kinds
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.smooth import Smooth
-from fairopt.solving.engines.smoothed.users import Users
+from fairopt.solving.engines.smoothed.users import UsersRead
 
 USERS, DENSE, TIMES = 5_000, 0.4, 10
 """users from which the method is faster than the interior one, measured: TIMES as many where at
@@ -87,7 +87,7 @@ def follow(question: Question, sample: int = SAMPLE, wary: bool = False) -> Smoo
 
     wary : users keep tasks of their own in ties that many share too, if they move its prices.
     """
-    users, capacity = Users.of(question)
+    users, capacity = UsersRead.of(question)
     with np.errstate(all="ignore"):
         try:
             now, before = _solved(users, capacity, sample, wary)
@@ -98,7 +98,7 @@ def follow(question: Question, sample: int = SAMPLE, wary: bool = False) -> Smoo
 
 def closer(question: Question, found: SmoothedFound) -> SmoothedFound | None:
     """The answer further along the path: users of little money may need a smaller tau."""
-    users, capacity = Users.of(question)
+    users, capacity = UsersRead.of(question)
     before = found.iterations - found.end.iterations
     with np.errstate(all="ignore"):
         try:
@@ -109,7 +109,7 @@ def closer(question: Question, found: SmoothedFound) -> SmoothedFound | None:
 
 
 def _found(
-    question: Question, users: Users, capacity: Floats, now: path.Where, before: int
+    question: Question, users: UsersRead, capacity: Floats, now: path.Where, before: int
 ) -> SmoothedFound | None:
     """The point at a place of the path, in the units of the question."""
     told = now.told
@@ -130,7 +130,7 @@ def _found(
     return SmoothedFound(point, before + now.iterations, passes, now, users.compiled)
 
 
-def _solved(users: Users, capacity: Floats, sample: int, wary: bool) -> tuple[path.Where, int]:
+def _solved(users: UsersRead, capacity: Floats, sample: int, wary: bool) -> tuple[path.Where, int]:
     """The end of the path, and the iterations of the sample."""
     size = len(users)
     pick = np.arange(size)
@@ -154,7 +154,7 @@ class Begun:
     inverse: Floats | None = None
 
 
-def begin(users: Users, capacity: Floats, size: int) -> Begun:
+def begin(users: UsersRead, capacity: Floats, size: int) -> Begun:
     """The first prices, from a sample of `size` users in random order, or from all of them."""
     few, part = users.some(slice(0, FEW)), len(users) / size
     lam, free = _first(few, capacity * (len(few) / size))
@@ -169,11 +169,11 @@ def begin(users: Users, capacity: Floats, size: int) -> Begun:
     return Begun(now.prices.all, now.free / part, now.tau, now.iterations + 1, inverse)
 
 
-def _no_prices(users: Users) -> Floats | None:
+def _no_prices(users: UsersRead) -> Floats | None:
     return None if users.limit is None else np.zeros(len(users))
 
 
-def _first(users: Users, capacity: Floats) -> tuple[Floats, Floats]:
+def _first(users: UsersRead, capacity: Floats) -> tuple[Floats, Floats]:
     """Prices and free capacity (I, R) to begin with: prices as used at tau = FIRST.
 
     The common level is found exactly for one server, then row by row.
