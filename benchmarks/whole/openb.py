@@ -58,7 +58,7 @@ def pods(path: Path) -> Counter[Need]:
                 int(row["memory_mib"]),
                 int(row["num_gpu"]),
                 int(row["gpu_milli"]),
-                row["gpu_spec"],
+                row.get("gpu_spec", ""),
             )
             for row in csv.DictReader(file)
         )
