@@ -13,7 +13,9 @@ from fairopt.commands import progress
 from fairopt.errors import UsageError
 
 if TYPE_CHECKING:
+    from fairopt.connect.cluster.record import Cluster
     from fairopt.connect.plan.problem import ClusterProblem
+    from fairopt.connect.readers.kueue import Queues as KueueQueues
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -85,18 +87,21 @@ def problem(
     ------
     BadInput, UsageError : with everything that is wrong with files or options.
     """
-    from fairopt.connect.cluster import kinds
     from fairopt.connect.plan import models
-    from fairopt.connect.plan import problem as problems
-    from fairopt.connect.readers import sources
-    from fairopt.connect.readers.kubernetes import UNDIVIDED
 
-    cards = [kinds.parsed(text) for text in given["gpu_kinds"]]
-    weights = dict(_weight(text) for text in given["weights"])
     if models.is_model(files):
         if any(given[key] for key in ("undivided", "gpu_kinds", "weights", "see", "cards")):
             raise UsageError("a model says itself what its queues and nodes are; wanted no options")
         return models.problem(files[0])
+    return _problem(cluster(files, given, kind), files, given)
+
+
+def cluster(files: Sequence[str], given: Mapping[str, Any], kind: str | None = None) -> Cluster:
+    """What files of a cluster describe, before anything is asked of it; as `problem` otherwise."""
+    from fairopt.connect.readers import sources
+    from fairopt.connect.readers.kubernetes import UNDIVIDED
+
+    weights = dict(_weight(text) for text in given["weights"])
     with progress.shown("reading", unit="bytes") as told:
         found = sources.cluster(
             files, given["group_by"], given["undivided"] or UNDIVIDED, weights, told, kind
@@ -105,6 +110,28 @@ def problem(
     if unknown:
         known = ", ".join(found.queues[:8])
         raise UsageError(f"--weight: found the queue {unknown[0]!r}; wanted one of {known}")
+    return found
+
+
+def problem_or_queues(
+    files: Sequence[str], given: Mapping[str, Any]
+) -> ClusterProblem | KueueQueues:
+    """The problem; of Kueue's objects without anything to divide, Kueue's queues."""
+    from fairopt.connect.plan import models
+
+    if models.is_model(files):
+        return problem(files, given)
+    found = cluster(files, given)
+    if found.kueue is not None and found.kueue.queues and not found.workloads:
+        return found.kueue
+    return _problem(found, files, given)
+
+
+def _problem(found: Cluster, files: Sequence[str], given: Mapping[str, Any]) -> ClusterProblem:
+    from fairopt.connect.cluster import kinds
+    from fairopt.connect.plan import problem as problems
+
+    cards = [kinds.parsed(text) for text in given["gpu_kinds"]]
     source = " and ".join(storage.source_name(path) for path in files)
     made = problems.problem(replace(found, cards=given["cards"]), cards, given["see"], source)
     for name in given["cards"]:

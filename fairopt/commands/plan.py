@@ -15,6 +15,7 @@ from fairopt.errors import NotCertified, UsageError
 if TYPE_CHECKING:
     from fairopt.connect.plan.problem import ClusterProblem
     from fairopt.connect.plan.staying import Moving
+    from fairopt.connect.readers.kueue import Queues as KueueQueues
     from fairopt.notions import Notion
 
 
@@ -121,7 +122,11 @@ def command(
     if seconds is not None and not (whole or stay):
         raise UsageError("--seconds belongs to --whole or --stay")
     moving = _moving(stay, within, most_moves, costs, frontier)
-    problem = cluster_options.problem(files, given)
+    problem = cluster_options.problem_or_queues(files, given)
+    from fairopt.connect.readers.kueue import Queues as KueueQueues
+
+    if isinstance(problem, KueueQueues):
+        return _shares(problem, as_json, path)
     chosen = _notion(notion, given)
     if moves is not None:
         _named_nodes(problem)
@@ -162,6 +167,22 @@ def command(
     good = made.get("proof", {}).get("state", PROVED) in (PROVED, GAP)
     certified = made["answer"]["certificate"]["verdict"] == CERTIFIED
     return 0 if certified and good else NotCertified.exit_code
+
+
+def _shares(queues: KueueQueues, as_json: bool, path: str | None) -> int:
+    """Print Kueue's own share of its queues, where no work was given."""
+    import json
+
+    from fairopt import storage
+    from fairopt.connect.plan.kueue_model import shares
+    from fairopt.report.plan_text import shares_text
+
+    rows = shares(queues)
+    dump = json.dumps({"schema": "fairopt/kueue-shares/v1", "shares": rows}, indent=2) + "\n"
+    if path is not None:
+        storage.write_text(path, dump)
+    output.to_stdout(dump if as_json else shares_text(rows))
+    return 0
 
 
 def _moving(

@@ -194,6 +194,26 @@ def aside(plan: Mapping[str, Any]) -> Iterator[str]:
             yield folded(f"not modelled, {row['what']}: {pods}, {_few(row['names'])}")
 
 
+def shares_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Kueue's own share of queues and cohorts, where there is nothing to divide."""
+    known = any(row["ratio"] is not None for row in rows)
+    told = [
+        [
+            row["name"],
+            row["kind"],
+            number(row["weight"]),
+            "unknown" if not known else "infinite" if row["shown"] is None else str(row["shown"]),
+            row["resource"] or "-",
+            ("yes" if row["borrowing"] else "no") if known else "unknown",
+        ]
+        for row in rows
+    ]
+    columns = ["name", "kind", "weight", "Kueue's share", "resource", "borrows"]
+    why = "" if known else ": no ClusterQueue has a status, and no Workload is admitted"
+    head = f"nothing runs or waits in these files, so that nobody is due anything{why}"
+    return f"{folded(head)}\n\n{table_text(columns, told, 0, (0, 1, 4, 5))}"
+
+
 def _other_mixes(plan: Mapping[str, Any]) -> Iterator[str]:
     """Why a queue could hold fewer tasks than it holds: others, that are worth more."""
     for row in plan["queues"]:

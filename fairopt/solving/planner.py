@@ -109,8 +109,9 @@ class Planner(Changing):
             if aside:
                 found = found.with_(steps=({"step": "aside", "users": list(aside)}, *found.steps))
             with self._state:
-                # an answer of few pairs is no good start: the one before it is kept for that
-                self._last, self._start = found, begun
+                # an alpha-fair answer of few pairs is no good start: the one before it is kept
+                alpha_fair = self.notion.family == "alpha-fair"
+                self._last, self._start = found, begun if alpha_fair else found
             return found
 
     def _held(self, now: Instance, last: Allocation | None) -> Allocation | Floats | None:

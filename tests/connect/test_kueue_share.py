@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 
 import pytest
@@ -132,3 +133,32 @@ def test_it_cannot_tell_what_is_below_quota():
         usage = {n: {GPU: Fraction(h)} for n, h in zip("ab", held, strict=True)}
         built = KueueTree(queues, {}, usage)
         assert [built.share(("queue", n)).shown for n in "ab"] == [0, 0]
+
+
+def test_queues_without_work_show_their_share_or_unknown(tmp_path, capsys):
+    """By hand: a uses 14 of 10, and its cohort could lend 20 in all: 1000 * 4 / 20."""
+    from fairopt.cli import run
+
+    queue = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: NAME}
+spec:
+  cohortName: all
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: f, resources: [{name: cpu, nominalQuota: 10}]}]
+"""
+    status = "status: {flavorsUsage: [{name: f, resources: [{name: cpu, total: 14}]}]}\n"
+    flavor = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: f}\n"
+    path = tmp_path / "kueue.yaml"
+    for said, share in ((status, 200), ("", None)):
+        parts = [flavor, queue.replace("NAME", "a") + said, queue.replace("NAME", "b")]
+        path.write_text("---\n".join(parts))
+        assert run(["plan", str(path), "--json"]) == 0
+        rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["shares"]}
+        assert rows["a"]["shown"] == share
+        assert rows["b"]["shown"] == (0 if said else None)
+        assert run(["plan", str(path)]) == 0
+        text = capsys.readouterr().out
+        assert ("unknown" in text) == (not said) and text.startswith("nothing runs or waits")

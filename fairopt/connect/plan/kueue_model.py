@@ -176,27 +176,32 @@ class Placing:
         return told
 
     def shares(self) -> list[dict[str, Any]]:
-        """Kueue's own share of every queue and cohort that has one, as plain data.
+        """Kueue's own share of every queue and cohort that has one, as plain data."""
+        return shares(self.queues)
 
-        Without any status and any admitted workload nobody knows what is used: the share is None.
-        """
-        known = used(self.queues)
-        tree = KueueTree(self.queues.queues, self.queues.cohorts, usage(self.queues))
-        rows = []
-        for kind, name in sorted(tree.nodes, reverse=True):
-            own = tree.share((kind, name))
-            rows.append(
-                {
-                    "name": name,
-                    "kind": kind,
-                    "weight": float(tree.nodes[kind, name].weight),
-                    "ratio": float(own.ratio) if known else None,
-                    "resource": own.resource,
-                    "shown": own.shown if known else None,
-                    "borrowing": own.borrowing,
-                }
-            )
-        return rows
+
+def shares(queues: Queues) -> list[dict[str, Any]]:
+    """Kueue's own share of every queue and cohort that has one, as plain data.
+
+    Without any status and any admitted workload nobody knows what is used: the share is None.
+    """
+    known = used(queues)
+    tree = KueueTree(queues.queues, queues.cohorts, usage(queues))
+    rows = []
+    for kind, name in sorted(tree.nodes, reverse=True):
+        own = tree.share((kind, name))
+        rows.append(
+            {
+                "name": name,
+                "kind": kind,
+                "weight": float(tree.nodes[kind, name].weight),
+                "ratio": float(own.ratio) if known else None,
+                "resource": own.resource,
+                "shown": own.shown if known else None,
+                "borrowing": own.borrowing,
+            }
+        )
+    return rows
 
 
 @dataclass(frozen=True)
