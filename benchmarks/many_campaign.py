@@ -110,8 +110,8 @@ def section(rows: list[str]) -> str:
             "of `fo.solve`, CPU seconds with judging. *Prices* is the path of this page, *closer*",
             "the path gone on, *second try* a path of smaller steps, *nearest point* what",
             "the judge finds beside it, *interior* the method that begins anew where the path",
-            "stalls. Alpha 10 is not among them: where its path stalls, minutes go by in the other",
-            "methods (one of four seeds, ten servers). Made by",
+            "stalls. Alpha 10 is not among them: plain, ten servers, seeds 0 to 3 took 0.9, 0.5,",
+            "12.5 and 0.3 s, all certified; the third ends by the interior method. Made by",
             "",
             "```sh",
             "OPENBLAS_NUM_THREADS=1 python benchmarks/many_campaign.py --write "

@@ -14,7 +14,6 @@ from fairopt.solving.engines.point import How
 from fairopt.solving.ladder import AlphaLadder, rungs
 from fairopt.solving.prices import normalised, within_reach
 
-
 FEW = 400
 """users times servers up to which all are asked at once: to merge them first, and to judge the
 answer for those that were merged and then for all, costs a third more"""

@@ -15,7 +15,7 @@ CLEAR = 1e-6
 """a column, or a price, that is smaller by this than what vanishes with it is nothing"""
 MOST = 600.0
 """log of the largest number that prices are multiplied by"""
-FINE, CLOSE, MANY = 1e-9, 1e-8, 20_000
+FINE, CLOSE, MANY = 1e-9, 1e-8, 100_000
 """a larger error is tried again; of so many columns, where that takes seconds or minutes, if it is
 larger than CLOSE, from where the judge's own steps get to the optimum"""
 WAYS = (
