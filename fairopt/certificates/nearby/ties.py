@@ -61,10 +61,12 @@ def settled(
     at, part, used = at[open_], part[open_], used[open_]
     if not ((np.abs(part) > AGREE) & used).any() and not (part > AGREE).any():
         return None
-    # who is stopped and pays nothing runs on; whoever is stopped later makes room
+    # who is stopped and pays nothing runs on, somewhere; whoever is stopped later makes room
     mine = columns[columns < system.tasks]
     owner = system.columns.of_column[mine]
-    at = np.union1d(at, mine[payers[owner] & (lot.value[0] == 0)[owner]])
+    nothing = (payers & (lot.value[0] == 0))[system.columns.of_column]
+    free = nothing & ~shut & (system.columns.cost(lot.price[0]) == 0)
+    at = np.union1d(at, np.concatenate([mine[nothing[mine]], np.flatnonzero(free)]))
     later, _, _ = system.columns.entries(mine[~payers[owner]])
     used = np.isin(at, columns)
     flow = np.flatnonzero((columns >= system.tasks) & inside(system, columns, amount))
