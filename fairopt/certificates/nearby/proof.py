@@ -92,7 +92,8 @@ def left_open(system: System, point: Point, nothing: Floats, floor: Floats) -> L
             room[lot.users] = open_ / (value * size)[lot.users]
         pays = np.where(done, value * size, 0.0)
         money.append(pays)
-        parts.append(open_ / float(pays.sum()) if pays.any() else 0.0)
+        all_ = float(pays[~none].sum())
+        parts.append(open_ / all_ if all_ > 0 else 0.0)
     return Left(room, off, share * system.share_unit, stage, lots, money, parts)
 
 
