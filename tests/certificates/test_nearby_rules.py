@@ -8,17 +8,20 @@ have guarantees, are in classes, or meet rules that take the place of a row of c
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
+from decimal import localcontext
 
 import numpy as np
 import pytest
 
 import fairopt as fo
 from fairopt.certificates import rounds
+from fairopt.certificates.nearby.judged import nearby
+from fairopt.certificates.nearby.rows import Lot
+from fairopt.certificates.nearby.targets import DIGITS, Nested
 from fairopt.formulas.entitled import entitled
 from fairopt.formulas.targets import Jump, PathPoint
 from tests.certificates.test_nearby import changing_places
-from tests.oracles import nested
+from tests.oracles import draws, nested
 
 USERS = list("acbdz")
 SCORE = np.ones((5, 2))
@@ -53,7 +56,9 @@ def lent(inst: fo.Instance) -> fo.Instance:
     right = float(inst.capacity[1, 3])
     put = groups(g="a c b d", h="z")(inst)
     lends = [fo.Quota("g", "r3", right - 0.25), fo.Quota("h", "r3", 0.25)]
-    return _wide(put, 3).replace(quotas=fo.Quotas(put.quotas.groups, put.quotas.group, quotas=lends))
+    return _wide(put, 3).replace(
+        quotas=fo.Quotas(put.quotas.groups, put.quotas.group, quotas=lends)
+    )
 
 
 def lent_to_users(inst: fo.Instance) -> fo.Instance:
@@ -94,7 +99,7 @@ def beside(inst: fo.Instance) -> fo.Instance:
 def guaranteed(inst: fo.Instance) -> fo.Instance:
     """Guarantees below what is due anyway."""
     put = groups(g="a c b d", h="z")(inst)
-    promised = [fo.Guarantee(user, "r2", 0.01) for user in "cz"]
+    promised = [fo.Guarantee("z", "r3", 0.01)]
     return put.replace(quotas=fo.Quotas(put.quotas.groups, put.quotas.group, guarantees=promised))
 
 
@@ -193,28 +198,76 @@ def forged(
     return alloc.with_(rounds=told(alloc, stops)), float(np.log1p(factor * leave))
 
 
-if __name__ == "__main__":
-    from collections import Counter
-    count = bad = 0
-    for kind in PUT:
-        res = Counter()
-        for much, factor in STRENGTHS:
-          for dear in [(0,1),(0,),(1,),"own"]:
-            try:
-                if dear == "own":
-                    inst = PUT[kind](five(much, factor))
-                    alloc = fo.solve(inst, fo.MaxMin(criterion=lambda _: SCORE if inst.modes is None else SCORE, measure="sum"), uncertified="return")
-                    off = abs(np.log(alloc.shares[4] / 1)); 
-                    off = max(off, np.abs(np.log(alloc.shares[:4])).max())
-                    verdict = alloc.certificate
-                else:
-                    alloc, off = forged(kind, much, factor, dear)
-                    verdict = rounds.judge(alloc)
-                wrong = verdict.certified and off > 1e-6
-                res[verdict.verdict + (" WRONG" if wrong else "")]+=1
-                if verdict.verdict=="unproved" and verdict.bounded and off > verdict.residual: res["BOUND WRONG"]+=1
-                if dear!="own": res[str([c.name for c in verdict.checks if not c.holds][:1])]+=1
-            except Exception as error:
-                import traceback
-                res["ERR"+type(error).__name__+str(error)[:100]]+=1
-        print(f"{kind:28}", dict(res))
+@pytest.mark.parametrize("kind", PUT)
+@pytest.mark.parametrize("much, factor", STRENGTHS)
+@pytest.mark.parametrize("dear", [(0, 1), (0,), (1,)])
+def test_what_is_multiplied_without_end_proves_nothing_in_groups_and_beside_rules(
+    kind: str, much: float, factor: float, dear: tuple[int, ...]
+) -> None:
+    """Of these forged answers 30 of 168 were certified once, with 1e-12 at most."""
+    alloc, off = forged(kind, much, factor, dear)
+    verdict = rounds.judge(alloc)
+    assert off > 9e-4 and not verdict.certified
+    assert verdict.verdict == "refuted" or not verdict.bounded or verdict.residual >= off
+
+
+@pytest.mark.parametrize("kind", PUT)
+@pytest.mark.parametrize("much, factor", [(2.0**4, 2.0**4), *STRENGTHS])
+def test_our_own_answers_are_certified_only_if_they_are_right(
+    kind: str, much: float, factor: float
+) -> None:
+    """The solver's prices are no better than its tasks: 17 of 56 were wrong and certified once."""
+    inst = PUT[kind](five(much, factor))
+    notion = fo.MaxMin(criterion=lambda _: SCORE, measure="sum")
+    try:
+        alloc = fo.solve(inst, notion, uncertified="return")
+    except fo.SolverFailure:
+        assert much > 2**20
+        return
+    off = float(np.abs(np.log(alloc.shares)).max())
+    assert alloc.certificate is not None
+    assert off <= 1e-6 if alloc.certificate.certified else much > 2**4
+
+
+@pytest.mark.parametrize("kind", ["two groups", "deep", "lending", "ceiling", "classes"])
+def test_everybody_is_due_one_in_exact_fractions(kind: str) -> None:
+    inst = PUT[kind](five(2.0**24, 2.0**10))
+    assert [float(share) for share in nested.shares(nested.of_instance(inst))[0]] == [1.0] * 5
+
+
+def test_a_point_that_is_known_to_a_float_alone_counts_for_nothing() -> None:
+    """Its users of one level were 6e-14 apart, as one could not move: once certified."""
+    alloc, _ = forged("ceiling", 2.0**24, 2.0**10, (0,))
+    found = nearby(alloc, entitled(alloc.instance, alloc.score, alloc.kind))
+    assert found is None or found.far.max() > 1e-6
+
+
+def test_targets_in_decimals_are_those_in_fractions() -> None:
+    """Round after round on the path of random trees, jumps as well."""
+    jumps = 0
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        inst = draws.jumping(rng)
+        notion = fo.MaxMin("drf", measure="dominant")
+        try:
+            exact = nested.answer(inst, notion, criterion="drf", measure="dominant")
+        except AssertionError:  # guarantees that do not fit
+            continue
+        asked = entitled(inst, exact.score, exact.kind)
+        some = np.ones(len(inst.users))
+        with localcontext() as context:
+            context.prec = DIGITS
+            walk = Nested(asked, some, some < 0).walk([])
+            for each in exact.rounds or ():
+                if not each["users"]:
+                    continue
+                users = np.array([inst.users.index(user) for user in each["users"]])
+                part = np.array([each["jump"], 0.0]) if each["jump"] else None
+                nothing = np.zeros((2, 5))
+                level = np.array([each["t"], 0.0])
+                lot = Lot(users, asked.rank[users[0]], 0, nothing, nothing, level, None, part)
+                walk.to(lot)
+                walk.stop(lot)
+                jumps += part is not None
+            np.testing.assert_allclose(walk.due[0], exact.shares, rtol=1e-12, atol=1e-15)
+    assert jumps > 3

@@ -27,8 +27,8 @@ LARGEST, WORK = 300_000, 30_000_000
 LIMITED = 500_000, 100_000_000
 """the same beside limits on servers, as in horizons: most rounds are one user's that has all"""
 SHARP = 1e-18
-"""part of a share by which somebody could rise, or is off its level, where a point counts at all: of
-a point that is known no better nothing is proved of later rounds"""
+"""part of all money of a round that is open, or of a share by which somebody is off its level,
+where a point counts at all: of a point that is known no better nothing is proved of later rounds"""
 ROUNDED = 2.0**-49
 """what the logarithm of two shares loses in floats, at most"""
 ENOUGH = 1e-9

@@ -59,22 +59,19 @@ def search(
         return None
     columns, amount = columns[keep], amount[keep]
     moves, used = in_use(system, columns, amount)
-    full = np.any([lot.price[0] > 0 for lot in clear], axis=0)
     shut = np.zeros(system.tasks, dtype=bool)
     least, parts, new = 1.0, list[Lot](), list[Ints]()
     for k, lot in enumerate(clear):
         if clock.over():
             return None
         sharp, size, tied = sharpened(system, lot, used, moves, stage <= k)
-        other = settled(system, sharp, columns, amount, stage <= k, full, shut)
+        other = settled(system, sharp, columns, amount, stage <= k, shut)
         if other is not None:
             lot, columns, amount = other
-            full |= lot.price[0] > 0
             moves, used = in_use(system, columns, amount)
             sharp, size, tied = sharpened(system, lot, used, moves, stage <= k)
         at, part = alike(system, sharp, stage <= k)
-        same = np.isin(np.arange(system.tasks), at[np.abs(part) <= AGREE])
-        shut |= (((stage <= k) & (sharp.value[0] > 0))[system.columns.of_column]) & ~same
+        shut[at[part < -AGREE]] = True
         least = min(least, size)
         by = np.sort(np.concatenate([used, tied])) if linked else used
         several = _apart(system, sharp, by, moves, stage <= k)

@@ -19,7 +19,6 @@ import numpy as np
 from fairopt.certificates.nearby.points import Point, whole
 from fairopt.certificates.nearby.rows import Lot
 from fairopt.certificates.nearby.system import System
-from fairopt.certificates.ruled.answer import NEGLIGIBLE
 from fairopt.instance import Bools, Floats, Ints
 
 
@@ -29,7 +28,8 @@ class Left:
     and how far it is from the level of its round (`off`); share (N,) in units of the notion.
 
     stage : (N,) the place of each user's level among all. lots : in order of level.
-    none : (N,) who holds nothing. money : for each lot, what users (N,) pay who are stopped with it or before.
+    money : for each lot, what users (N,) pay who are stopped with it or before. open : for each
+        lot, the part of all that money that is open.
     """
 
     room: Floats
@@ -38,14 +38,13 @@ class Left:
     stage: Ints
     lots: list[Lot]
     money: list[Floats]
-    none: Bools
+    open: list[float]
 
     @property
     def worst(self) -> float:
-        """The largest part that is open of anybody, of what it could have alone for who holds
-        nothing; nan if something is not known."""
-        open_ = np.maximum(self.room, self.off)
-        return float(np.where(self.none, NEGLIGIBLE * open_, open_).max(initial=0.0))
+        """The largest part of a round's money that is open, or of a share by which somebody is off
+        its level; nan if something is not known."""
+        return float(np.max([self.off.max(initial=0.0), *self.open]))
 
 
 def left_open(system: System, point: Point, nothing: Floats, floor: Floats) -> Left | None:
@@ -78,7 +77,7 @@ def left_open(system: System, point: Point, nothing: Floats, floor: Floats) -> L
     size = np.maximum(share, nothing / system.share_unit)
     room = np.where(none, 0.0, np.inf)
     at_floor = (floor > 0) & (point.due[0] == floor) & (point.due[1] == 0)
-    money = []
+    money, parts = [], list[float]()
     for lot in lots:
         lot = whole(system, point, lot, stage)
         # whoever is stopped by then, or is due by then what it has in the end
@@ -93,8 +92,9 @@ def left_open(system: System, point: Point, nothing: Floats, floor: Floats) -> L
             room[lot.users] = open_ / (value * size)[lot.users]
         pays = np.where(done, value * size, 0.0)
         money.append(pays)
-    share = np.asarray(share * system.share_unit)
-    return Left(room, off, share, stage, lots, money, share <= nothing)
+        all_ = float(pays[~none].sum())
+        parts.append(open_ / all_ if all_ > 0 else 0.0)
+    return Left(room, off, share * system.share_unit, stage, lots, money, parts)
 
 
 def _room(

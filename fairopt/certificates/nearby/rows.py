@@ -35,7 +35,8 @@ class Lot:
     level : (2,) what each user's weight is multiplied by.
     beside : (2, M) prices of rows that no user of the lot pays where it runs.
     part : (2,) of the jump in which it is stopped, if targets jump there; the level is that of the
-        jump then. jumped : whether its level comes after a jump there. settled : (N,) whose due by then is what it is in the end; None without groups.
+        jump then. jumped : whether its level comes after a jump there.
+    settled : (N,) whose due by then is what it is in the end; None without groups.
     by : (N,) what all are due by then in groups, of what is divided. moving : (N,) whose targets
         move there.
     """

@@ -16,7 +16,6 @@ from fairopt.certificates.given import flows
 from fairopt.formulas.lowered import DOWN_OF_TWO, RULE, UP_OF_TWO, Lowered, lower
 from fairopt.instance import Bools, Floats, Ints
 
-
 BAND = 2.0**-89
 """part of an amount that `equal` asks by which the sum may be below it: no sum of numbers of two
 floats hits it"""

@@ -1,8 +1,9 @@
 """Tasks that cost alike but for some last digit: who of them runs where, and at which prices.
 
-Scores are quotients of floats, so that what would be a tie is one only to sixteen digits: of columns
-in use that contradict each other in the last of them, and of some out of use that are cheaper by
-one, a linear program says which are in use at the optimum, and which last digits prices have.
+Scores are quotients of floats, so that what would be a tie is one only to sixteen digits: of
+columns in use that contradict each other in the last of them, and of some out of use that are
+cheaper by one, a linear program says which are in use at the optimum, and which last digits prices
+have.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from fairopt.instance import Bools, Floats, Ints
 
 LARGEST = 5_000
 """most columns of such a program"""
+FULL = 1e-9
+"""a row of which a smaller part is left is full"""
 GONE = 1e-11
 """part of a share below which a column went out of use"""
 
 
 def alike(system: System, lot: Lot, payers: Bools) -> tuple[Ints, Floats]:
-    """The columns at which a unit of share is cheapest, but for the last digits, and by what part of
-    that they are cheaper, or dearer below 0."""
+    """The columns at which a unit of share is cheapest, but for the last digits, and by what part
+    of that they are cheaper, or dearer below 0."""
     columns, value = system.columns, lot.value
     some = np.zeros(system.tasks, dtype=bool)
     some[columns.below(columns.cost(lot.price[0]), value[0] * (1 + TIED))] = True
@@ -42,7 +45,6 @@ def settled(
     columns: Ints,
     amount: Floats,
     payers: Bools,
-    full: Bools,
     shut: Bools,
 ) -> tuple[Lot, Ints, Floats] | None:
     """The lot with other last digits of prices, and columns and amounts (C,) that are best at them;
@@ -50,10 +52,11 @@ def settled(
 
     Parameters
     ----------
-    payers : (N,) who is stopped by then. full : (M,) rows that have a price in any lot. shut : (P,)
-    columns that must not come into use, as they are dearer in an earlier round.
+    payers : (N,) who is stopped by then. shut : (P,) columns that must not come into use, as they
+    are dearer by some last digit in an earlier round.
     """
     from scipy.optimize import linprog
+    from scipy.sparse import vstack
 
     at, part = alike(system, lot, payers)
     used = np.isin(at, columns)
@@ -61,10 +64,12 @@ def settled(
     at, part, used = at[open_], part[open_], used[open_]
     if not ((np.abs(part) > AGREE) & used).any() and not (part > AGREE).any():
         return None
-    # who is stopped and pays nothing runs on; whoever is stopped later makes room
+    # who is stopped and pays nothing runs on, somewhere; whoever is stopped later makes room
     mine = columns[columns < system.tasks]
     owner = system.columns.of_column[mine]
-    at = np.union1d(at, mine[payers[owner] & (lot.value[0] == 0)[owner]])
+    nothing = (payers & (lot.value[0] == 0))[system.columns.of_column]
+    free = nothing & ~shut & (system.columns.cost(lot.price[0]) == 0)
+    at = np.union1d(at, np.concatenate([mine[nothing[mine]], np.flatnonzero(free)]))
     later, _, _ = system.columns.entries(mine[~payers[owner]])
     used = np.isin(at, columns)
     flow = np.flatnonzero((columns >= system.tasks) & inside(system, columns, amount))
@@ -87,13 +92,12 @@ def settled(
     shares = sparse(np.ones(count), owner, np.arange(count), (int(owner.max()) + 1, size))
     touched = np.diff(rules.indptr) > 0
     touched[later[lot.price[0][later] == 0]] = False
+    full = lot.price[0] > 0
     equal, most = np.flatnonzero(touched & full), np.flatnonzero(touched & ~full)
     rest = np.maximum(left / system.size, 0.0)[most]
     low, high = -held / unit, np.full(size, np.inf)
     low[count:], high[count:] = (side[columns[flow] - system.tasks] for side in system.bounds)
     low[count:], high[count:] = low[count:] - held[count:], high[count:] - held[count:]
-    from scipy.sparse import vstack
-
     found = linprog(
         -gain / scale,
         A_ub=rules[most],
@@ -120,7 +124,3 @@ def settled(
     keep[system.tasks :] = True
     places = np.flatnonzero(keep)
     return replace(lot, price=price), places, own[places]
-
-
-FULL = 1e-9
-"""a row of which a smaller part is left is full"""

@@ -41,7 +41,11 @@ def at_nearby(
             point, off = again, again.off(share)
     far = float(off.max())
     if point is None or not (certified or far < verdict.residual):
-        return verdict if rounds < 2 else replace(verdict, verdict=UNPROVED, bounded=False)
+        if rounds < 2:
+            return verdict
+        none = Check.of("no point nearby is known to twice a float's digits", 1.0, 0.0, "")
+        checks = (*verdict.checks, none)
+        return replace(verdict, verdict=UNPROVED, checks=checks, bounded=False)
     checks = (
         *[check for check in verdict.checks if check.name not in ROUNDS],
         worst("room of every user, nearby", point.room, users, tolerance),
