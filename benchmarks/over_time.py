@@ -92,8 +92,8 @@ def main(only_first: bool) -> None:
         "rows of one user alone, which the path eliminates user by user, and the judge's step "
         "where they share no column.",
         "",
-        "With 720 slices most of the time, and 4.5 GB of memory, are the judge's, which looks at all "
-        "201 rounds in two floats a number.",
+        "With 720 slices most of the time, and 4.5 GB of memory, are the judge's, which looks at "
+        "all 201 rounds in two floats a number.",
         "",
         "A replay solves such a horizon once, and two small instances a slice "
         "([a public trace](philly.md)).",
