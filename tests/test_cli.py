@@ -281,13 +281,13 @@ def test_threads_are_controlled(model, monkeypatch, capsys):
     from fairopt import solving
 
     seen = []
-    inside = solving.answering.answer
+    inside = solving.answering.reduced
 
     def watched(*arguments):
         seen.extend(pool["num_threads"] for pool in threadpool_info())
         return inside(*arguments)
 
-    monkeypatch.setattr(solving.answering, "answer", watched)
+    monkeypatch.setattr(solving.answering, "reduced", watched)
     assert main("solve", model) == 0
     assert seen and set(seen) == {1}
     capsys.readouterr()

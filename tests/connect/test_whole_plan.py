@@ -338,7 +338,7 @@ def test_the_page_of_a_plan_says_what_is_proved(made):
 
     plain, whole = (plan_data.data_of(plan.dumps(own), "plan")["proved"] for own in made)
     assert plain == []
-    said = "Whole tasks: proved: 1 task short of whole parts, the least there can be"
+    said = "Whole tasks: proved: 2 tasks short of whole parts, the least there can be"
     assert whole[0] == said
     spoilt = json.loads(plan.dumps(made[1]))
     spoilt["proof"]["certificate"]["prices"][0]["sigma"] = [0] * len(spoilt["shapes"])

@@ -42,7 +42,12 @@ READERS = {
 }
 NO_MISTAKE = {
     *(("model.toml", by) for by in ("solve", "whole", "compare")),
-    *(("plan.json", by) for by in ("verify", "report", "plot", "diff", "export")),
+    *(("plan.json", by) for by in ("verify", "report", "plot", "diff", "export", "compare")),
+    *(
+        (name, by)
+        for name in ("nodes.json", "nodes-in-a-line.json", "queues.yaml")
+        for by in ("report", "plot", "diff", "compare")
+    ),
     *(("users.csv", by) for by in ("horizon", "replay")),
 }
 """or told by its own reader"""

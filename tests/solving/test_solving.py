@@ -27,7 +27,7 @@ RULED = [row.name for row in fo.models() if not fo.read(row.name).instance.plain
 """models with groups, quotas or modes, which have engines and a test of their own below"""
 MODELS = [row.name for row in fo.models() if row.name not in (*CURVED, *RULED)]
 SMALL = [name for name in MODELS if name not in LARGE]
-KNOWN_UNCERTIFIED = {("counterexamples/strategy-proof-5-lied", 100.0, False)}
+KNOWN_UNCERTIFIED: set[tuple[str, float, bool]] = set()
 """(model, alpha, weight inside) whose answer is not certified; must match exactly. The fourth user
 of this pays e^-75 of all money at the optimum, and gets less than if the others' tasks, which are
 not unique, were placed so that they leave it most."""

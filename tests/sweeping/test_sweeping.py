@@ -83,7 +83,7 @@ def test_a_failed_point_is_a_row_with_its_reason(
     assert "one pool" in found.rows[0]["reason"]
     assert not found.certified and found.rows[1]["certified"]
     # whatever engine is asked first
-    monkeypatch.setattr(fo.solving.answering, "answer", broken)
+    monkeypatch.setattr(fo.solving.answering, "reduced", broken)
     bad = fo.sweep(inst, [fo.ProportionalFair()]).rows[0]
     assert (bad["status"], bad["certified"], bad["totals"]) == ("error", False, {})
     assert bad["reason"] == "internal error: ZeroDivisionError: no such luck"

@@ -85,6 +85,7 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
         return None
     with np.errstate(all="ignore"), localcontext() as context:
         context.prec = DIGITS
+        context.clear_traps()  # what is no number is seen below, and refused
         system = System.of(alloc, share)
         nothing = np.zeros(len(share))
         if (share <= 0).any():
