@@ -80,6 +80,9 @@ class Served:
             after = self._changed(given)
             found = nearby.answer(after, after.score, held, TOLERANCE)
         step = found.steps[-1]
+        # what is less than LEAST is rounding, and no move
+        pair = ("stopped", "started")
+        counts = {name: float(step[name]) if step[name] > LEAST else 0.0 for name in pair}
         gone = self.answer.tasks.sum() - held.sum()  # of users and servers that are no more
         change = found.tasks - held
         rows = [
@@ -93,8 +96,7 @@ class Served:
             if max(less, more) > LEAST
         ]
         return {
-            "stopped": step["stopped"],
-            "started": step["started"],
+            **counts,
             "least": step.get("bound"),
             "status": step["status"],
             "gone": max(float(gone), 0.0),
