@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.errors import UsageError
+from fairopt.formulas.doubles import exact_product
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.instance.quotas import Mode, Quotas
@@ -85,9 +86,14 @@ def ruled(instance: Instance) -> bool:
 
 
 def held(instance: Instance, score: Floats) -> Floats:
-    """(N,) tasks that what was had is worth, at the best score of each user."""
+    """(N,) tasks that what was had is worth, at the best score of each user: no less of a share
+    than that by any digit, so that what is guaranteed fits."""
     assert instance.start is not None
-    return np.asarray(instance.start / _best(instance, score))
+    best = _best(instance, score)
+    found = instance.start / best
+    high, low = exact_product(found, best)
+    less = (high - instance.start) + low < 0
+    return np.asarray(np.where(less, np.nextafter(found, np.inf), found))
 
 
 def real_ways(instance: Instance, whole: Instance) -> Ints:

@@ -22,6 +22,8 @@ from fairopt.instance import Bools, Floats, Ints
 
 STEPS = 12
 """most corrections of tasks with the same rows and columns"""
+SLOW = 2
+"""most of them in turn that better nothing: levels settle a step after tasks"""
 ROUNDS = 12
 """most times that rows or columns are left out or added"""
 ENOUGH = 1e-29
@@ -208,7 +210,7 @@ def _tasks(
         on = np.flatnonzero(full)
         size, unit = sizes(system, columns, x[0], came), system.size[on]
         solve = changes(system, columns, size, on)
-        off, emptied = np.inf, np.zeros(len(columns), dtype=bool)
+        off, slow, emptied = np.inf, 0, np.zeros(len(columns), dtype=bool)
         for _ in range(STEPS):
             left = system.left(columns, x)[0] - aim
             try:
@@ -222,7 +224,8 @@ def _tasks(
                     float(np.abs(short / np.maximum(due[0], 1e-300)).max(initial=0.0)),
                 ),
             )
-            if off <= ENOUGH or not off < last / 2:
+            slow = 0 if off < last / 2 else slow + 1
+            if off <= ENOUGH or slow == SLOW:
                 break
             change = solve.change(left[on] / unit, short)
             emptied = ~flow & (x[0] + change * size < 0)

@@ -116,7 +116,7 @@ def sharpened(
         return replace(lot, value=valued(system, lot.price, _mask(system, used))), 1.0, used[:0]
     value, cost = valued(system, lot.price, _mask(system, used))[0], columns.cost(lot.price[0])
     worth = value[columns.of_column] * columns.score
-    near = (np.abs(cost - worth) <= TIED * cost) & (worth > 0)
+    near = (np.abs(cost - worth) <= TIED * cost) & (worth > 0) & ~columns.shut
     near[used] = False
     tied = np.flatnonzero(near & payers[columns.of_column])
     free = system.free(lot.price[0], cost) & (value == 0)[columns.of_column]
@@ -177,4 +177,6 @@ def _sharpened(
         if not bad.any() or bad.all():
             break
         lot = replace(lot, price=np.where(bad, 0.0, found))
+    if not found[0].any():  # all that costs nothing agrees
+        best = np.inf
     return replace(lot, price=found, value=valued(system, found, mask)), best, least.least

@@ -156,18 +156,22 @@ class NestedWalk:
         """The piece of the path, or the jump, in which a lot is stopped."""
         point, t = self._point, _both(lot.level)
         assert point is not None
+        before: Piece | None = None
         for _ in range(MOST):
             piece = point.piece()
             if isinstance(piece, Jump):
                 here = lot.part is not None and point.t >= t * (1 - STANDS)
                 if here and len(piece.users):
                     return piece
+                before = None if len(piece.users) else before
                 point = piece.end
             elif lot.part is None and piece.until >= t * (1 + STANDS if lot.jumped else 1):
-                return piece
+                # a jump of nobody, or none: what is told to come after may come before as well
+                return before if before is not None else piece
             elif piece.until > t * (1 + STANDS) or piece.until == np.inf:
                 break
             else:
+                before = piece if before is None and piece.until >= t else before
                 point = piece.at(piece.until)
         raise LostError
 
