@@ -6,8 +6,9 @@ the users', users are eliminated, so that a system of rows is left:
     (B P) d = b,  P = I - W' (W W')^-1 W .
 
 Both its least-norm solution d and the rows' least squares of the transposed system come from its
-singular values. A row of one column alone (a limit on a server) says what that column is, and is
-eliminated first. Nothing here is believed: digits that it lacks are made up by another step.
+singular values, of all rows at once or by parts (`by_parts`). A row of one column alone (a limit on
+a server) says what that column is, and is eliminated first. Nothing here is believed: digits that
+it lacks are made up by another step.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.certificates.nearby.by_parts import Parts
 from fairopt.formulas.gathered import sparse
 from fairopt.instance import Floats, Ints
 
@@ -60,12 +62,17 @@ class Least:
 
     def _factored(self) -> None:
         matrix = self._whole[self._rows][:, self._free]
-        self._matrix = matrix
+        self._matrix, self._parts, self._right = matrix, None, None
         own, owner = self._own[self._free], self._owner[self._free]
         size = matrix.shape[1]
+        large = len(self._rows) ** 2 * size > DENSE
+        if large and not isinstance(matrix, np.ndarray):
+            self._parts = Parts.of(matrix, own, owner)
+            if self._parts is not None:
+                return
         cross = matrix @ _matrix(own, np.arange(size), owner, size, self._users)
         cross = cross if isinstance(cross, np.ndarray) else cross.toarray()
-        if len(self._rows) ** 2 * size <= DENSE:
+        if not large:
             dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
             dense = dense - (cross / self._square)[:, owner] * own
             left, big, right = np.linalg.svd(dense, full_matrices=False)
@@ -76,7 +83,7 @@ class Least:
             both = both if isinstance(both, np.ndarray) else both.toarray()
             square, left = np.linalg.eigh(both - (cross / self._square) @ cross.T)
             keep = square > NOTHING_SQUARED * square.max(initial=0.0)
-            big, self._right = np.sqrt(np.maximum(square, 0.0)), None
+            big = np.sqrt(np.maximum(square, 0.0))
         self._left, self._size = left[:, keep], big[keep]
 
     def _along(self, of_columns: Floats) -> Floats:
@@ -91,6 +98,8 @@ class Least:
     @property
     def least(self) -> float:
         """The least singular value that is not 0, as a part of the largest."""
+        if self._parts is not None:
+            return self._parts.least
         return float(self._size.min() / self._size.max()) if len(self._size) else 1.0
 
     def change(self, of_rows: Floats, of_users: Floats) -> Floats:
@@ -100,7 +109,9 @@ class Least:
         short = of_users[: self._users] - np.bincount(self._owner, self._all * found, self._users)
         found += (short / self._square)[self._owner] * self._own
         missing = (of_rows - self._whole @ found)[self._rows]
-        if self._right is not None:
+        if self._parts is not None:
+            more = self._parts.solve(missing)
+        elif self._right is not None:
             more = self._right.T @ ((self._left.T @ missing) / self._size)
         else:
             more = self._matrix.T @ (self._left @ ((self._left.T @ missing) / self._size**2))
@@ -111,7 +122,9 @@ class Least:
     def fit(self, of_columns: Floats) -> Floats:
         """(rows,) p of the least squares of B' p + W' v = of_columns, whatever v."""
         apart = (of_columns - self._along(of_columns) * self._own)[self._free]
-        if self._right is not None:
+        if self._parts is not None:
+            part = self._parts.fit(apart)
+        elif self._right is not None:
             part = self._left @ ((self._right @ apart) / self._size)
         else:
             part = self._left @ ((self._left.T @ (self._matrix @ apart)) / self._size**2)
