@@ -16,7 +16,7 @@ from fairopt.certificates.nearby.moves import at_bounds, changes, in_use, sizes
 from fairopt.certificates.nearby.points import Point
 from fairopt.certificates.nearby.rows import AGREE, TRIFLE, Lot, sharpened, valued
 from fairopt.certificates.nearby.system import System
-from fairopt.certificates.nearby.targets import LostError, Targets
+from fairopt.certificates.nearby.targets import LostError, Targets, Walk
 from fairopt.certificates.nearby.ties import alike, settled
 from fairopt.instance import Bools, Floats, Ints
 
@@ -28,7 +28,7 @@ ROUNDS = 12
 """most times that rows or columns are left out or added"""
 ENOUGH = 1e-29
 """part of a share, or of a row, that is known well enough"""
-BELOW = 2.0**-90
+BELOW = 2.0**-93
 """part of a row that is left of it, so that rounding breaks none"""
 MOVED = 1e-3
 """part of a share that the search may take from where it is too dear"""
@@ -214,14 +214,14 @@ def _tasks(
         for _ in range(STEPS):
             left = system.left(columns, x)[0] - aim
             try:
-                lots, due, short = _levels(system, targets, lots, columns, x, left)
+                lots, walk, short = _levels(system, targets, lots, columns, x, left)
             except LostError:
                 return None
             last, off = (
                 off,
                 max(
                     float(np.abs(left[on] / unit).max(initial=0.0)),
-                    float(np.abs(short / np.maximum(due[0], 1e-300)).max(initial=0.0)),
+                    float(np.abs(short / np.maximum(walk.due[0], 1e-300)).max(initial=0.0)),
                 ),
             )
             slow = 0 if off < last / 2 else slow + 1
@@ -239,7 +239,7 @@ def _tasks(
         left, error = system.left(columns, x)
         over = (left < error) & ~full & ~system.below
         # a flow that left its bounds stays there
-        best = Point(columns, x, lots, due, min(least, solve.least), off)
+        best = Point(columns, x, walk.settled(lots), walk.due, min(least, solve.least), off)
         if not over.any():
             break
         full |= over
@@ -248,9 +248,9 @@ def _tasks(
 
 def _levels(
     system: System, targets: Targets, lots: list[Lot], columns: Ints, x: Floats, left: Floats
-) -> tuple[list[Lot], Floats, Floats]:
-    """The lots with levels at which all that is priced is spent, what all are due at them, and
-    what they hold less."""
+) -> tuple[list[Lot], Walk, Floats]:
+    """The lots with levels at which all that is priced is spent, what all are due there, and what
+    they hold less."""
     held = system.share(columns, x)
     found, walk = [], targets.walk(lots)
     for lot in sorted(lots, key=lambda lot: lot.place):
@@ -262,4 +262,4 @@ def _levels(
             lot = lot.moved(float(lot.price[0] @ left - value @ short) / per)
         found.append(walk.stop(lot))
     due = walk.due
-    return walk.settled(found), due, (due[0] - held[0]) + (due[1] - held[1])
+    return found, walk, (due[0] - held[0]) + (due[1] - held[1])

@@ -28,10 +28,12 @@ SETTLED = 1e-24
 """part by which what is due by then may differ from what is due in the end, and is the same"""
 MOST = 100_000
 """most pieces of the path that are followed"""
+WALKED = 400_000
+"""most users times lots in groups for which the path is followed, in all steps: some seconds"""
 
 
 class LostError(Exception):
-    """The rounds told are not on the path of targets."""
+    """The rounds told are not on the path of targets, or it takes too long to follow."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class Nested:
     def __init__(self, asked: Entitled, unit: Floats, none: Bools) -> None:
         tree = asked.tree
         self.tree = TargetTree.of(tree.parent, _exact(tree.weight), tree.leaf, _exact(tree.use))
-        self.unit, self.none, self.rank = unit, none, asked.rank
+        self.unit, self.none, self.rank, self.walked = unit, none, asked.rank, 0
         self.base = _exact(asked.base)
         self.start = np.where(none, self.base * 0, _exact(asked.floor) - self.base)
 
@@ -113,7 +115,10 @@ class Nested:
         return lot
 
     def walk(self, lots: Sequence[Lot]) -> NestedWalk:
-        """What all are due, lot by lot, from the first on."""
+        """What all are due, lot by lot, from the first on; `LostError` after WALKED."""
+        self.walked += len(lots) * len(self.unit)
+        if self.walked > WALKED:
+            raise LostError
         return NestedWalk(self)
 
     def floats(self, due: Any) -> Floats:
@@ -131,7 +136,7 @@ class NestedWalk:
         self._due = targets.start
         self._point: PathPoint | None = None
         self._piece: Any = None
-        self._by: list[tuple[Floats, Floats, Bools]] = []
+        self._by: list[tuple[Any, Any]] = []
 
     @property
     def due(self) -> Floats:
@@ -186,8 +191,7 @@ class NestedWalk:
         self._due = here.due
         piece = self._piece
         line = piece.end.due - piece.start.due if isinstance(piece, Jump) else piece.slope
-        by = np.maximum(self._due.astype(np.float64), 0.0)
-        self._by.append((self._of.floats(self._due), by, line.astype(np.float64) > 0))
+        self._by.append((self._due, line))
         self._point = here.freeze(lot.users)
         if lot.part is None:
             return lot
@@ -198,8 +202,10 @@ class NestedWalk:
         """The lots, with whose dues by then are what they are in the end."""
         last = self.due
         found = []
-        for lot, (due, by, moving) in zip(lots, self._by, strict=True):
+        for lot, (told, line) in zip(lots, self._by, strict=True):
+            due, by = self._of.floats(told), np.maximum(told.astype(np.float64), 0.0)
             apart = np.abs((last[0] - due[0]) + (last[1] - due[1]))
+            moving = line.astype(np.float64) > 0
             found.append(replace(lot, settled=apart <= SETTLED * last[0], by=by, moving=moving))
         return found
 
@@ -217,5 +223,6 @@ def _both(value: Floats) -> Decimal:
 
 
 Targets = Flat | Nested
+Walk = FlatWalk | NestedWalk
 
-__all__ = ["DIGITS", "Flat", "LostError", "Nested", "Targets"]
+__all__ = ["DIGITS", "Flat", "LostError", "Nested", "Targets", "Walk"]
