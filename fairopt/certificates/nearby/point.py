@@ -255,7 +255,7 @@ def _levels(
     found, walk = [], targets.walk(lots)
     for lot in sorted(lots, key=lambda lot: lot.place):
         due, slope = walk.to(lot)
-        value = lot.value[0]
+        value = np.where(np.isinf(lot.value[0]), 0.0, lot.value[0])  # inf: who can have nothing
         per = float(value[lot.users] @ slope[lot.users])
         if per > 0:
             short = (due[0] - held[0]) + (due[1] - held[1])
