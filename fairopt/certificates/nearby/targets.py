@@ -29,7 +29,7 @@ SETTLED = 1e-24
 MOST = 100_000
 """most pieces of the path that are followed"""
 WALKED = 400_000
-"""most users times lots in groups for which the path is followed, in all steps: some seconds"""
+"""most users times pieces of the path that are followed in all steps: some seconds"""
 
 
 class LostError(Exception):
@@ -115,10 +115,7 @@ class Nested:
         return lot
 
     def walk(self, lots: Sequence[Lot]) -> NestedWalk:
-        """What all are due, lot by lot, from the first on; `LostError` after WALKED."""
-        self.walked += len(lots) * len(self.unit)
-        if self.walked > WALKED:
-            raise LostError
+        """What all are due, lot by lot, from the first on."""
         return NestedWalk(self)
 
     def floats(self, due: Any) -> Floats:
@@ -163,6 +160,9 @@ class NestedWalk:
         assert point is not None
         before: Piece | None = None
         for _ in range(MOST):
+            self._of.walked += len(self._of.unit)
+            if self._of.walked > WALKED:
+                break
             piece = point.piece()
             if isinstance(piece, Jump):
                 here = lot.part is not None and point.t >= t * (1 - STANDS)
