@@ -28,8 +28,11 @@ ROUNDS = 12
 """most times that rows or columns are left out or added"""
 ENOUGH = 1e-29
 """part of a share, or of a row, that is known well enough"""
-BELOW = 2.0**-93
-"""part of a row that is left of it, so that rounding breaks none"""
+BELOW = 2.0**-93, 2.0**-90
+"""least and most part of a row that is left of it, so that rounding breaks none: what is open of
+money grows with it"""
+SAFE = 4
+"""times the error of a row's sum that is left of it, within these"""
 MOVED = 1e-3
 """part of a share that the search may take from where it is too dear"""
 
@@ -192,14 +195,15 @@ def _tasks(
     came: Ints,
 ) -> Point | None:
     """The tasks that fill what is priced and give all what they are due at the lots' levels."""
-    aim = BELOW * system.size
+    x = digits.of(amount, 2)
+    least_left, most_left = (part * system.size for part in BELOW)
+    aim = np.clip(SAFE * system.left(columns, x)[1], least_left, most_left)
     full = system.equal.copy()
     for lot in lots:
         full |= lot.price[0] > 0
         if lot.beside is not None:
             full |= lot.beside[0] > 0
     full &= ~system.below
-    x = digits.of(amount, 2)
     share = system.share(columns, x)[0]
     lots = [targets.begun(lot, share) for lot in lots]
     best: Point | None = None
