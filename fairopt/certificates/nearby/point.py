@@ -242,9 +242,12 @@ def _tasks(
             continue
         left, error = system.left(columns, x)
         over = (left < error) & ~full & ~system.below
+        # what cannot be met as closely as was aimed at is given more room
+        broken = (left < error) & full & ~system.below & (aim < most_left)
+        aim = np.where(broken, most_left, aim)
         # a flow that left its bounds stays there
         best = Point(columns, x, walk.settled(lots), walk.due, min(least, solve.least), off)
-        if not over.any():
+        if not (over | broken).any():
             break
         full |= over
     return best
