@@ -27,4 +27,4 @@ ax.legend(frameon=False)
 fig.tight_layout()
 
 assert plan.certified
-assert (table["whole"] - table["due"]).abs().max() <= 1
+assert (table["whole"] - table["due"]).abs().max() < 2  # proved: no whole pods leave less short
