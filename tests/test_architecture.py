@@ -18,7 +18,7 @@ TESTS = Path(__file__).parent
 # from the ground up; a module imports those of lower layers, and of its own package, only, early or
 # late
 LAYERS = (
-    ("errors", "threads", "markup", "deprecation", "fast", "upstairs"),
+    ("errors", "exact", "threads", "markup", "deprecation", "fast", "upstairs"),
     ("storage", "memory", "clock"),
     ("arrays", "highs"),
     ("instance",),

@@ -15,6 +15,7 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.certificates.feasibility import TOLERANCE
 from fairopt.certificates.own import kept
+from fairopt.exact import as_printed
 from fairopt.formulas.room import Room
 from fairopt.instance import Bools, Floats, Instance
 
@@ -230,9 +231,9 @@ def _fits_exactly(inst: Instance, packing: _Packing, user: int, step: float) -> 
 
 def _exact_room(inst: Instance, packing: _Packing, r: int, step: float) -> Fraction:
     """What is left of a resource, all numbers taken as the decimals that they print as."""
-    demand, size = _demand(inst, packing.row), Fraction(repr(step))
+    demand, size = _demand(inst, packing.row), as_printed(step)
     used = sum(
-        (Fraction(repr(float(demand[n, r]))) * round(x / step) for n, x in packing.tasks.items()),
+        (as_printed(demand[n, r]) * round(x / step) for n, x in packing.tasks.items()),
         Fraction(),
     )
-    return Fraction(repr(float(inst.capacity[packing.row, r]))) - used * size
+    return as_printed(inst.capacity[packing.row, r]) - used * size

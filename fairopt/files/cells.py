@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
@@ -139,15 +140,13 @@ def value(cell: str) -> Any:
     cell = cell.strip()
     if not cell:
         return None
-    try:
-        # float() would accept 1_000, which other programs do not
-        return cell if "_" in cell else float(cell)
-    except ValueError:
-        pass
-    try:
-        return float(quantity(cell))
-    except NoQuantity:
+    if "_" in cell:  # float() would accept 1_000, which other programs do not
         return cell
+    with contextlib.suppress(ValueError):
+        return float(cell)
+    with contextlib.suppress(NoQuantity):
+        return float(quantity(cell))
+    return cell
 
 
 __all__ = ["LARGEST", "amounts", "cell", "named", "pairs", "rows", "value"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from fairopt.exact import exact
 from fairopt.instance.reading import WHOLE, Faults, known_keys, names, nearest, number, shown, table
 
 KEYS = ("due", "gang", "per_node", "at_least", "spread")
@@ -119,12 +120,7 @@ def _zones(
 
 
 def _due(given: Any, place: str, faults: Faults) -> Fraction:
-    try:
-        if not isinstance(given, bool) and isinstance(given, int | float | str):
-            exact = Fraction(repr(given) if isinstance(given, float) else given)
-            if exact >= 0 and len(str(given)) <= 40:
-                return exact
-    except (ValueError, ZeroDivisionError, OverflowError):
-        pass
-    faults.add(place, shown(given), DUE)
-    return Fraction(0)
+    found = exact(given)
+    if found is None:
+        faults.add(place, shown(given), DUE)
+    return found or Fraction(0)

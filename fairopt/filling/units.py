@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 
+from fairopt.exact import as_printed
 from fairopt.instance import Floats, Instance
 
 SLACK = 1e-10
@@ -57,8 +57,8 @@ def _whole(
 ) -> tuple[list[float], list[float]] | None:
     if len(demand) + len(capacity) > _MANY:
         return None
-    step = Fraction(repr(float(increment)))
-    fractions = [Fraction(repr(v)) * step for v in demand] + [Fraction(repr(v)) for v in capacity]
+    step = as_printed(increment)
+    fractions = [as_printed(v) * step for v in demand] + [as_printed(v) for v in capacity]
     unit = 1
     for value in fractions:
         unit = math.lcm(unit, value.denominator)

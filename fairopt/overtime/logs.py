@@ -7,6 +7,7 @@ table are reported at once.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import math
@@ -215,16 +216,13 @@ def together(log: Log, other: Log) -> tuple[Log, Log]:
 
 def time_of(given: Any) -> float | datetime | None:
     """Hours, or a date and time; None of anything else."""
-    try:
+    with contextlib.suppress(ValueError):
         value = float(given)
         return value if math.isfinite(value) else None
-    except ValueError:
-        pass
-    try:
+    with contextlib.suppress(ValueError):
         found = datetime.fromisoformat(str(given))
-    except ValueError:
-        return None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+        return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    return None
 
 
 def _amount(given: Any) -> float | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fairopt.allocation import Allocation
 from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.exact import as_printed, exact
 from fairopt.formulas.limits import limited
 from fairopt.instance import Instance
 from fairopt.whole import levels, shortage
@@ -242,9 +243,7 @@ def _classes(
     def amounts(row: Any) -> dict[str, Fraction]:
         floats = tuple(row.tolist())
         if floats not in known:
-            known[floats] = {
-                key: Fraction(repr(x)) for key, x in zip(keys, floats, strict=True) if x
-            }
+            known[floats] = {key: as_printed(x) for key, x in zip(keys, floats, strict=True) if x}
         return known[floats]
 
     for i, server in enumerate(instance.servers):
@@ -315,11 +314,7 @@ def _whole(given: Any, place: str, low: int, faults: list[Fault]) -> int:
 
 
 def _exact(given: Any, place: str, faults: list[Fault]) -> Fraction:
-    try:
-        number = Fraction(repr(float(given)) if isinstance(given, float) else given)
-        if number >= 0 and not isinstance(given, bool):
-            return number
-    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
-        pass
-    faults.append(Fault(place, repr(given), "a finite number >= 0, such as 2 or '5/3'"))
-    return Fraction(0)
+    found = exact(given)
+    if found is None:
+        faults.append(Fault(place, repr(given), "a finite number >= 0, such as 2 or '5/3'"))
+    return found or Fraction(0)

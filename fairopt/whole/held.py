@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.exact import exact
 from fairopt.instance.reading import Faults
 from fairopt.whole.integer import SearchLimits
 from fairopt.whole.proof import running, staying
@@ -92,10 +93,10 @@ def part(given: Fraction | str | float) -> Fraction:
 
     Raises
     ------
-    BadInput : text that is no number.
+    BadInput : no number >= 0.
     """
-    try:
-        return Fraction(repr(given) if isinstance(given, float) else given)
-    except (ValueError, ZeroDivisionError):
+    found = exact(given)
+    if found is None:
         wanted = "a part from 0 to 1, such as .02 or '1/50'"
-        raise BadInput([Fault("within", repr(given), wanted)]) from None
+        raise BadInput([Fault("within", repr(given), wanted)])
+    return found

@@ -19,6 +19,7 @@ from fairopt.connect.plan.problem import problem as problem_of
 from fairopt.connect.readers import sources
 from fairopt.connect.readers.kubernetes import OWNER, UNDIVIDED
 from fairopt.errors import UsageError
+from fairopt.exact import as_printed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -113,7 +114,7 @@ class Cluster:
         from fairopt.connect.plan.staying import Moving
         from fairopt.connect.plan.whole_tasks import chosen
 
-        part = Fraction(within) if isinstance(within, Fraction) else Fraction(repr(float(within)))
+        part = Fraction(within) if isinstance(within, Fraction) else as_printed(within)
         if not 0 <= part <= 1:
             raise UsageError(f"within: found {within!r}; wanted a part from 0 to 1")
         if part and not stay:

@@ -14,6 +14,7 @@ from typing import Any
 
 from fairopt.connect.exports import originals, taking
 from fairopt.errors import UsageError
+from fairopt.exact import as_printed
 from fairopt.files.quantities import written
 
 VERSIONS = ("v1beta1", "v1beta2")
@@ -87,7 +88,7 @@ def objects(plan: Mapping[str, Any], version: str = "v1beta2", cohort: str = "")
             "resourceGroups": [{"coveredResources": asked, "flavors": rows}],
         }
         if weights[queue] != 1:
-            weight = taking.quantity_of("", Fraction(repr(weights[queue])))
+            weight = taking.quantity_of("", as_printed(weights[queue]))
             spec["fairSharing"] = {"weight": weight}
         if cohort:
             spec["cohort" if version == "v1beta1" else "cohortName"] = cohort

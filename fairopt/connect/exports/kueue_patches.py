@@ -21,6 +21,7 @@ from fairopt.connect.exports.shifting import Forest, Key, NotAdmitted, forest, s
 from fairopt.connect.plan.kueue_model import Placing, visible
 from fairopt.connect.readers.kueue import Pair, Queues, QuotaCell
 from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.exact import as_printed
 from fairopt.files.quantities import quantity
 
 API = "kueue.x-k8s.io/"
@@ -172,4 +173,4 @@ def _weight(own: Object, weight: float) -> Object:
     before = quantity(now) if now is not None else Fraction(1)
     if not before or float(before) == weight:  # 0 is planned as a class of its own, after all
         return {}
-    return {"fairSharing": {"weight": taking.quantity_of("", Fraction(repr(weight)))}}
+    return {"fairSharing": {"weight": taking.quantity_of("", as_printed(weight))}}

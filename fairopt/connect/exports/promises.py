@@ -16,6 +16,7 @@ from fairopt.connect.exports.originals import Object, name_of, originals
 from fairopt.connect.readers import kai
 from fairopt.connect.readers.volcano import API, MOST_WEIGHT, ROOT
 from fairopt.errors import UsageError
+from fairopt.exact import as_printed
 from fairopt.files.quantities import quantity, written
 
 UNLIMITED = kai.UNLIMITED
@@ -125,7 +126,7 @@ def _due(plan: Mapping[str, Any]) -> dict[str, taking.Amounts]:
 
 
 def _weights(plan: Mapping[str, Any]) -> dict[str, Fraction]:
-    return {str(row["queue"]): Fraction(repr(float(row["weight"]))) for row in plan["queues"]}
+    return {str(row["queue"]): as_printed(row["weight"]) for row in plan["queues"]}
 
 
 def _weight_now(spec: Mapping[str, Any]) -> Fraction:

@@ -9,6 +9,7 @@ from fairopt.connect.cluster.eligible import Rules
 from fairopt.connect.cluster.nodes import Node as Machine
 from fairopt.connect.cluster.record import Cluster, Workload
 from fairopt.connect.readers.kueue import Queues
+from fairopt.exact import as_printed
 
 
 def with_kueue(cluster: Cluster, queues: Queues) -> Cluster:
@@ -16,7 +17,7 @@ def with_kueue(cluster: Cluster, queues: Queues) -> Cluster:
     nodes = cluster.nodes or machines(queues)
     for name, weight in cluster.weights.items():  # those that were asked for instead of its own
         if name in queues.queues:
-            own = replace(queues.queues[name], weight=Fraction(repr(float(weight))))
+            own = replace(queues.queues[name], weight=as_printed(weight))
             queues.queues[name] = own
     weights = {name: float(node.weight) or 1.0 for name, node in queues.queues.items()}
     work = sorted(workloads(queues, cluster), key=lambda w: (w.queue, w.name))

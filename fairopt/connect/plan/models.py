@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from fairopt.connect.plan.kept import Kept
 from fairopt.connect.plan.problem import ClusterProblem, held_by_shape, measured
 from fairopt.connect.text.fields import Amounts
 from fairopt.errors import UsageError
+from fairopt.exact import as_printed
 from fairopt.files import Case, Model
 from fairopt.files.whole import WholeKeys
 from fairopt.instance import Floats, Instance
@@ -198,5 +198,5 @@ def model(found: ClusterProblem, title: str) -> Model:
 
 
 def _amounts(resources: Sequence[str], row: Any) -> Amounts:
-    exact = {key: Fraction(repr(float(x))) for key, x in zip(resources, row, strict=True)}
+    exact = {key: as_printed(x) for key, x in zip(resources, row, strict=True)}
     return {key: amount for key, amount in exact.items() if amount}

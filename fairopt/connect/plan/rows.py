@@ -10,6 +10,7 @@ import numpy as np
 
 from fairopt.connect.plan import form
 from fairopt.connect.plan.made import SCHEMA
+from fairopt.exact import exact
 from fairopt.files import mistaken
 from fairopt.instance import Floats
 from fairopt.instance.reading import Faults, listed, number, shown, table, text
@@ -46,11 +47,12 @@ class PlanLists:
         """A table of exact amounts."""
         found = {}
         for name, given in table(row.get(key, {}), f"{place}.{key}", self.faults).items():
-            try:
-                found[name] = _fraction(given)
-            except (ValueError, ZeroDivisionError):
+            amount = _amount(given)
+            if amount is None:
                 wanted = "an exact amount >= 0, such as '0.25' or '1/3'"
                 self.faults.add(f"{place}.{key}.{name}", shown(given), wanted)
+            else:
+                found[name] = amount
         return found
 
     def amount(self, value: Any, place: str) -> float:
@@ -80,13 +82,8 @@ class PlanLists:
         return 0
 
 
-def _fraction(given: Any) -> Fraction:
-    if not isinstance(given, str) or len(given) > 200 or "e" in given.lower():
-        raise ValueError
-    exact = Fraction(given)
-    if exact < 0:
-        raise ValueError
-    return exact
+def _amount(given: Any) -> Fraction | None:
+    return exact(given) if isinstance(given, str) else None
 
 
 def loads(content: str, source: str) -> Mapping[str, Any]:
@@ -121,9 +118,7 @@ def frontier(data: Mapping[str, Any], source: str) -> list[Mapping[str, Any]]:
         point = table(given, here, faults)
         for key in ("kept", "running", "most", "short"):
             rows.whole(point.get(key), f"{here}.{key}")
-        try:
-            _fraction(point.get("within"))
-        except (ValueError, ZeroDivisionError):
+        if _amount(point.get("within")) is None:
             faults.add(f"{here}.within", shown(point.get("within")), "a part such as '0.02'")
         found.append(point)
     faults.stop()

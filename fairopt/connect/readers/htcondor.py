@@ -18,6 +18,7 @@ from typing import Any
 from fairopt.connect.cluster.nodes import Node
 from fairopt.connect.cluster.record import Cluster, Workload
 from fairopt.connect.text.fields import Amounts
+from fairopt.exact import exact
 from fairopt.instance.reading import Faults, shown
 
 MEGABYTE = 2**20
@@ -162,13 +163,9 @@ class CondorPool:
         return self._number(value, f"job {name}.Request{word.capitalize()}")
 
     def _number(self, value: Any, place: str) -> Fraction:
-        if not isinstance(value, bool | str) and value is not None:
-            try:
-                number = Fraction(value)
-                if 0 <= number <= LARGEST:
-                    return number
-            except (ValueError, TypeError, OverflowError):
-                pass
+        found = None if isinstance(value, str) else exact(value)
+        if found is not None and found <= LARGEST:
+            return found
         self.faults.add(place, shown(value), "a number >= 0, at most 1e18")
         return Fraction(0)
 

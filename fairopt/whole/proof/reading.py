@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from fairopt.errors import BadInput
+from fairopt.exact import exact
 from fairopt.instance.reading import Faults, known_keys, listed, shown, table, text
 from fairopt.whole.proof import certificate, running, zones
 from fairopt.whole.proof.answer import EXACT, MULTIPLE, SCHEMA, Asked, WholeTasks
@@ -61,7 +62,7 @@ def read(data: Mapping[str, Any], faults: Faults) -> WholeTasks:
         here = f"users.{name}"
         row = table(given, here, faults)
         known_keys(row, _USER, here, faults)
-        due.append(exact(row.get("due"), f"{here}.due", faults))
+        due.append(amount(row.get("due"), f"{here}.due", faults))
         taken.append(row.get("taken", EXACT))
         if taken[-1] not in (MULTIPLE, EXACT):
             faults.add(f"{here}.taken", shown(taken[-1]), f"'{MULTIPLE}' or '{EXACT}'")
@@ -170,24 +171,18 @@ def _nodes(
     return found
 
 
-def exact(given: Any, place: str, faults: Faults) -> Fraction:
-    """An exact number >= 0: a whole number, or a text such as "5/3" or "0.25"."""
-    try:
-        short = isinstance(given, str) and len(given) <= 400 and "e" not in given.lower()
-        if short or (isinstance(given, int) and not isinstance(given, bool)):
-            found = Fraction(given)
-            if found >= 0 and max(found.numerator, found.denominator) < 10**400:
-                return found
-    except (ValueError, ZeroDivisionError):
-        pass
-    faults.add(place, shown(given), "an exact number >= 0, such as 2 or '5/3'")
-    return Fraction(0)
+def amount(given: Any, place: str, faults: Faults) -> Fraction:
+    """An exact number >= 0: a whole number, or a text such as "5/3" or "0.25"; no float."""
+    found = None if isinstance(given, float) else exact(given)
+    if found is None:
+        faults.add(place, shown(given), "an exact number >= 0, such as 2 or '5/3'")
+    return found or Fraction(0)
 
 
 def amounts(given: Any, place: str, faults: Faults) -> dict[str, Fraction]:
     """A table of exact amounts by resource."""
     return {
-        key: exact(x, f"{place}.{key}", faults) for key, x in table(given, place, faults).items()
+        key: amount(x, f"{place}.{key}", faults) for key, x in table(given, place, faults).items()
     }
 
 

@@ -140,7 +140,8 @@ class KeptModel:
         ------
         SolverFailure : HiGHS finds no optimum.
         """
-        self._run()
+        if not self._run():
+            raise SolverFailure(f"HiGHS: {self._status()}")
         if self.begun:
             self.highs.setOptionValue("simplex_strategy", PRIMAL)
             self.begun = False
@@ -158,22 +159,26 @@ class KeptModel:
             np.maximum(dual[:users], 0.0) * self.w,
         )
 
-    def _run(self) -> None:
-        """Run; if that fails, from scratch, then with a little room below the frozen users."""
+    def _run(self) -> bool:
+        """Whether HiGHS says that it found the optimum.
+
+        If it does not, it begins anew, then with a little room below the frozen users.
+        """
         run(self.highs)
         if self.highs.getModelStatus() == self.limit:
             self._longer()
         for room in (0.0, *KEPT):
             if self.highs.getModelStatus() == self.optimal:
-                return
+                return True
             clock.tick()
             self.highs.clearSolver()
             for n in np.flatnonzero(self.frozen).tolist() if room else ():
                 self.highs.changeRowBounds(n, float(self.least[n]) * (1 - room), np.inf)
             run(self.highs)
-        status = self.highs.getModelStatus()
-        if status != self.optimal:
-            raise SolverFailure(f"HiGHS: {self.highs.modelStatusToString(status)}")
+        return bool(self.highs.getModelStatus() == self.optimal)
+
+    def _status(self) -> str:
+        return str(self.highs.modelStatusToString(self.highs.getModelStatus()))
 
     def _longer(self) -> None:
         """Go on without the bound on pivots; the first level by interior method and crossover.
@@ -254,20 +259,15 @@ class RefinedModel(KeptModel):
             if again:  # the basis that a crossover left is not always that of its point
                 self.highs.setBasis()
                 self.highs.setOptionValue("simplex_iteration_limit", 100 * self.most)
-            # whatever HiGHS says of its basis: the vertex tells whether it is right
-            try:
-                self._run()
-            except clock.OutOfTime:
-                raise
-            except SolverFailure:
-                pass
+            self._run()  # whatever HiGHS says of its basis: the vertex tells whether it is right
             found = self.data.vertex(self.highs.getBasicVariables()[1])
             if found is not None and found.wrong <= WRONG:
                 break
         self.highs.setOptionValue("simplex_iteration_limit", self.most)
         if found is None or not found.wrong <= WRONG:
-            status = self.highs.modelStatusToString(self.highs.getModelStatus())
-            raise SolverFailure(f"HiGHS: {status}, and the vertex of its basis is not right")
+            raise SolverFailure(
+                f"HiGHS: {self._status()}, and the vertex of its basis is not right"
+            )
         users, servers, resources = self.instance.shape
         x, price = found.x, found.price.high * self.data.unit
         self.t = x.at(np.array([-1]))

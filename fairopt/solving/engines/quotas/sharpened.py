@@ -11,6 +11,7 @@ holds just its level, and what changes is changed by the least part of itself.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import numpy as np
@@ -71,12 +72,11 @@ def least(matrix: Floats, right: Floats) -> Floats:
     if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
         return none
     if len(right) > MANY:
-        try:
+        # a matrix that is not definite is one for least squares
+        with contextlib.suppress(np.linalg.LinAlgError):
             found = np.asarray(cho_solve(cho_factor(matrix), right), dtype=np.float64)
             if np.isfinite(found).all():
                 return found
-        except np.linalg.LinAlgError:
-            pass
     try:
         found = np.asarray(np.linalg.lstsq(matrix, right, rcond=TINY)[0], dtype=np.float64)
     except np.linalg.LinAlgError:
