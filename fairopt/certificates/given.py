@@ -112,7 +112,8 @@ def _flows(question: Question, held: Ints, x: Floats) -> Floats:
 def flows(
     columns: Columns, rhs: Floats, bounds: Floats, held: Ints, x: Floats, lent: Ints | None = None
 ) -> Floats:
-    """(F,) what each node passes up: all that is free of it, at most what it may; children first.
+    """(F,) what each node passes up: all that is free of it, at most what it may, children first;
+    then half of what is left above comes back, so that no row is full that need not be.
 
     Parameters
     ----------
@@ -129,6 +130,13 @@ def flows(
         at, _, value = columns.entries(np.array([columns.count + f]))
         y[f] = np.clip(left[at[value > 0][0]], bounds[0, f], bounds[1, f])
         left[at] -= value * y[f]
+    for f in some:
+        at, _, value = columns.entries(np.array([columns.count + f]))
+        spare = np.min((left[at] / -value)[value < 0], initial=np.inf) / 2
+        if 0 < spare < np.inf and bounds[0, f] < y[f] < bounds[1, f]:
+            back = min(spare, y[f] - bounds[0, f])
+            y[f] -= back
+            left[at] += value * back
     return y
 
 

@@ -186,3 +186,28 @@ def test_a_price_of_a_limit_that_is_rounding_of_none_is_not_told():
     assert not any("the limit of" in note for note in fo.certify(rounding).notes)
     told = fo.solve(tight, fo.ProportionalFair()).certificate.notes
     assert [note for note in told if "the limit of" in note] == ["with a price: the limit of C"]
+
+
+def test_what_may_be_lent_and_nobody_needs_fills_no_row() -> None:
+    """Both users are at their limits. Of e^-137 of the money, u2 was 11 % short once: what its node
+    lends the group was all that it had, so its row looked full, at a price of rounding."""
+    inst = fo.Instance(
+        [[0.65, 0.96], [0.49, 0.83]],
+        [[1.6, 1.9], [3.3, 3.3], [3.4, 1.8]],
+        weight=[1.7, 1.07],
+        limit=[0.0587, 0.9623],
+        users=["u1", "u2"],
+        resources=["r1", "r2"],
+        quotas=fo.Quotas(
+            [fo.Group("g", weight=0.63)],
+            {"u1": "g", "u2": "g"},
+            bounds=[fo.Bound("u2", "r1", 0.95)],
+            quotas=[fo.Quota("u1", "r2", 2.33, 1.99), fo.Quota("u2", "r2", 2.33, lend=4.1)],
+        ),
+    )
+    alloc = fo.solve(inst, fo.AlphaFair(50, weight_inside=True))
+    assert alloc.certificate is not None and alloc.certificate.certified
+    np.testing.assert_allclose(alloc.totals, inst.limit, rtol=1e-12)
+    # and from the right tasks alone
+    right = fo.Allocation(inst, alloc.notion, alloc.tasks, score=alloc.score)
+    assert fo.certify(right).certified
