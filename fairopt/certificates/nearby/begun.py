@@ -111,7 +111,9 @@ def _of_levels(system: System, alloc: Allocation, order: Order) -> Iterator[Lot]
             continue
         own = alloc.with_(prices=order.bills.prices[k], limit_prices=None)
         price = listed_prices(own, low)
-        _of_limits(system, alloc, price, order.limits(k), limit)
+        capped, slope = order.limits(k)
+        by_then = stage[capped] <= rank  # those stopped later pay nothing
+        _of_limits(system, alloc, price, (capped[by_then], slope[by_then]), limit)
         yield _lot(system, users, 0, rank, price * system.row_unit)
 
 

@@ -119,6 +119,17 @@ class Least:
         step[self._free] = more
         return np.asarray(found + step - self._along(step) * self._own)
 
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self._whole.shape[0])
+
+    def missed(self, of_rows: Floats, of_users: Floats) -> tuple[Floats, Floats]:
+        """(rows,) and (N,) what the least change leaves of what is asked: no column can."""
+        found = self.change(of_rows, of_users)
+        held = np.bincount(self._owner, self._all * found, len(of_users))
+        return np.asarray(of_rows - self._whole @ found), of_users - held
+
     def fit(self, of_columns: Floats) -> Floats:
         """(rows,) p of the least squares of B' p + W' v = of_columns, whatever v."""
         apart = (of_columns - self._along(of_columns) * self._own)[self._free]

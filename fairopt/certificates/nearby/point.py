@@ -12,11 +12,12 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.certificates import digits
+from fairopt.certificates.nearby.jointly import Jointly
 from fairopt.certificates.nearby.moves import at_bounds, changes, in_use, sizes
 from fairopt.certificates.nearby.points import Point
 from fairopt.certificates.nearby.rows import AGREE, TRIFLE, Lot, sharpened, valued
 from fairopt.certificates.nearby.system import System
-from fairopt.certificates.nearby.targets import LostError, Targets, Walk
+from fairopt.certificates.nearby.targets import FlatWalk, LostError, Targets, Walk
 from fairopt.certificates.nearby.ties import alike, settled
 from fairopt.instance import Bools, Floats, Ints
 
@@ -28,6 +29,8 @@ ROUNDS = 12
 """most times that rows or columns are left out or added"""
 ENOUGH = 1e-29
 """part of a share, or of a row, that is known well enough"""
+LOST = 1e-20
+"""part of a share, or of a row, from which on levels are looked for all at once"""
 BELOW = 2.0**-93, 2.0**-90
 """least and most part of a row that is left of it, so that rounding breaks none: what is open of
 money grows with it"""
@@ -215,10 +218,18 @@ def _tasks(
         size, unit = sizes(system, columns, x[0], came), system.size[on]
         solve = changes(system, columns, size, on)
         off, slow, emptied = np.inf, 0, np.zeros(len(columns), dtype=bool)
+        jointly: Jointly | None = None
         for _ in range(STEPS):
             left = system.left(columns, x)[0] - aim
             try:
-                lots, walk, short = _levels(system, targets, lots, columns, x, left)
+                if jointly is None:
+                    lots, walk, short = _levels(system, targets, lots, columns, x, left)
+                else:
+                    held, missing = system.share(columns, x), left[on] / unit
+                    moves = jointly.moves(missing, _short(targets.walk(lots).due, held))
+                    lots = [lot.moved(by) for lot, by in zip(lots, moves.tolist(), strict=True)]
+                    walk = targets.walk(lots)
+                    short = _short(walk.due, held)
             except LostError:
                 return None
             last, off = (
@@ -229,6 +240,9 @@ def _tasks(
                 ),
             )
             slow = 0 if off < last / 2 else slow + 1
+            if off > LOST and slow == SLOW and jointly is None and isinstance(walk, FlatWalk):
+                jointly, slow, off = Jointly(solve, lots, walk), 0, np.inf
+                continue
             if off <= ENOUGH or slow == SLOW:
                 break
             change = solve.change(left[on] / unit, short)
@@ -265,8 +279,12 @@ def _levels(
         value = np.where(np.isinf(lot.value[0]), 0.0, lot.value[0])  # inf: who can have nothing
         per = float(value[lot.users] @ slope[lot.users])
         if per > 0:
-            short = (due[0] - held[0]) + (due[1] - held[1])
+            short = _short(due, held)
             lot = lot.moved(float(lot.price[0] @ left - value @ short) / per)
         found.append(walk.stop(lot))
-    due = walk.due
-    return found, walk, (due[0] - held[0]) + (due[1] - held[1])
+    return found, walk, _short(walk.due, held)
+
+
+def _short(due: Floats, held: Floats) -> Floats:
+    """(N,) what users hold less than is due, both (2, N)."""
+    return np.asarray((due[0] - held[0]) + (due[1] - held[1]))

@@ -1,0 +1,1 @@
+"""Mutation run over the judges: changes that no test notices."""
