@@ -146,8 +146,8 @@ class _Held:
         return np.asarray(np.stack(each, axis=1), dtype=np.float64)
 
     def _square(self, part: Floats, per: Floats, own: Floats, on: Ints) -> tuple[Floats, Floats]:
-        """A^T A, where A are (C, R) parts of rows, less what users (N,) of so much take up; and what
-        users have of rows, (N, M), both of the rows `on` (M,)."""
+        """A^T A of (C, R) parts of the rows `on` (M,), less what users (N,) of so much take up; and
+        (N, M) what users have of rows."""
         many = self.rows[1]
         number = np.full(self.rows[0] * many, -1)
         number[on] = np.arange(len(on))
@@ -198,7 +198,7 @@ class _Held:
 
     def filled(self, x: Floats, due: Floats, full: Bools) -> Floats | None:
         """The tasks (C,), changed by the least part of themselves until everybody has the share
-        that is due (N,) and rows that are to be full (I, R) are, as are those that would be overrun;
+        that is due (N,) and rows that are to be full (I, R) are, as those that would be overrun;
         None if that fails."""
         x = x * (due / self._by_user(x * self.worth))[self.user]
         per = self.worth / due[self.user]
