@@ -192,7 +192,11 @@ class SharedRows:
             width = min(step, len(factor) - start)
             at = row[a:b] * width + (user[a:b] - start)
             v = np.bincount(at, value[a:b], self.size * width).reshape(self.size, width)
-            found += (v * factor[start : start + width]) @ v.T
+            part = factor[start : start + width]
+            for sign in (1.0, -1.0):  # of a matrix times itself one half is computed
+                if (some := sign * part > 0).any():
+                    half = v[:, some] * np.sqrt(np.abs(part[some]))
+                    found += sign * (half @ half.T)
         return found
 
     def around(self, block: Any) -> Floats:

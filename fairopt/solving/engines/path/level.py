@@ -37,6 +37,8 @@ BOLD, CAREFUL, NEAR = 0.995, 0.9, 1e-3
 """part of the way to the nearest 0 that is gone, while products are above NEAR of t with care"""
 ROUNDING = 2e-15
 """part of a row by which floats may overrun it"""
+LITTLE = 1e-12
+"""part of a row that is taken off its tasks, where they overrun it by no more"""
 APART = 1e-6
 """money of a row, in parts of what is left of it, that is no price"""
 
@@ -322,7 +324,14 @@ class _Leveling:
             price[rows] = np.where(paid * frame.users < APART * left, 0.0, paid)
         x = np.where(state.z * state.dear.max() < APART * state.dear * state.z.max(), 0.0, state.z)
         x = x * frame.size[: len(x)]
-        over = (low.matrix @ x - low.rhs) / np.where(low.rhs != 0, np.abs(low.rhs), low.unit)
+        unit = np.where(low.rhs != 0, np.abs(low.rhs), low.unit)
+        over = (low.matrix @ x - low.rhs) / unit
+        if ROUNDING < over.max() <= LITTLE:
+            entries, worst = low.matrix.tocoo(), np.zeros(len(x))
+            np.maximum.at(worst, entries.col, np.maximum(over, 0.0)[entries.row])
+            less = x / (1.0 + worst)
+            after = (low.matrix @ less - low.rhs) / unit
+            x, over = (less, after) if after.max() < over.max() else (x, over)
         return PathLevel(state.t / self.scale, x, price / low.unit, bool(over.max() <= ROUNDING))
 
 

@@ -30,8 +30,8 @@ KEPT = 1e-9
 
 
 WIDE = 3_000
-"""columns from which the first level beside own rules is that of the path (`path.level`), and the
-first program after it is solved by HiGHS's interior method"""
+"""columns from which the first level is that of the path (`path.level`), and the first program after
+it, or beside own rules, is solved by HiGHS's interior method"""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,8 @@ class LevelModel:
         self.highs.passModel(program(cost, columns, bounds, entries))
         self.slope, self.offset = np.zeros(users), np.zeros(users)
         # rows of many users: simplex goes a long way and ends with coarse prices
-        self.wide = self.first = bool(low.shape[6]) and low.columns > WIDE
+        self.first = low.columns > WIDE
+        self.wide = self.first and bool(low.shape[6])
         self.optimal = highspy.HighsModelStatus.kOptimal
         self.iterations = 0
 
@@ -135,6 +136,7 @@ class LevelModel:
         found = level.highest(self.low, self.slope * self.unit / self.scale, self.unit)
         if found is None or not least <= found.t <= most:
             return None
+        self.wide = True  # there is no basis to go on from
         return LevelOptimum(*found)
 
     def highest(self, least: float, most: float) -> LevelOptimum:
