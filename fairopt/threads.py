@@ -19,7 +19,7 @@ _first: Any = None
 """the thread numbers, and the libraries, before the first thread entered `one`"""
 _NUMBERS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 _told: dict[str, str | None] = {}
-"""the environment before the first thread entered `one`"""
+"""what the environment said that was not 1 before the first thread entered `one`"""
 
 
 @contextmanager
@@ -52,8 +52,11 @@ def _enter() -> None:
         _set((library, 1) for library, number in before if number not in (1, None))
         if _inside == 0:
             _first = before, controller
-            _told.update({name: os.environ.get(name) for name in _NUMBERS})
-            os.environ.update(dict.fromkeys(_NUMBERS, "1"))
+            _told.clear()
+            for name in _NUMBERS:
+                number = os.environ.get(name)
+                if number != "1":
+                    _told[name], os.environ[name] = number, "1"
         _inside += 1
 
 

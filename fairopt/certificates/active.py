@@ -46,14 +46,14 @@ def clean(question: Question, point: ActivePlace) -> Place:
 
 
 def stepped(
-    question: Question, point: ActivePlace, seen: PlaceSums | None
+    question: Question, point: ActivePlace, seen: PlaceSums | None, nearing: bool = False
 ) -> tuple[ActivePlace | None, PlaceRest | None]:
     """One Newton step, then the active set corrected (None if it cannot be made), and the rest of
-    what is clean of it."""
+    what is clean of it; `nearing`: see `solved`."""
     place, tasks, columns = point.place, question.columns.count, question.columns
     seen = sums(question, place) if seen is None else seen
     wanted = missing(question, place, seen, point.moves, point.full, point.end)
-    step = None if wanted is None else solved(wanted, len(place.value))
+    step = None if wanted is None else solved(wanted, len(place.value), nearing)
     if step is None:
         return None, None
     more, dearer, value = step

@@ -26,6 +26,8 @@ OWN = 100
 """full rows up to which none is eliminated with its user"""
 CHUNK = 1 << 20
 """numbers of rows times users spread out at once"""
+DENSE = 20_000
+"""numbers of rows times columns up to which these are multiplied as a full table"""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,9 @@ def by_rows(wanted: Missing) -> tuple[Floats, Floats, Floats] | None:
     too large."""
     n, users, held = wanted.owner, len(wanted.miss), len(wanted.owner)
     lone = _own_rows(wanted)
-    shared = np.setdiff1d(np.arange(len(wanted.rows)), lone[lone >= 0], assume_unique=True)
+    shared = np.ones(len(wanted.rows), dtype=bool)
+    shared[lone[lone >= 0]] = False
+    shared = np.flatnonzero(shared)
     size = len(shared)
     if not len(wanted.rows) or size > ROWS:
         return None
@@ -168,6 +172,11 @@ class SharedRows:
 
     def square(self, factor: Floats) -> Floats:
         """A diag(factor) A^T."""
+        if self.size * self.held <= DENSE:
+            at = self.row * self.held + self.each
+            full = np.bincount(at, self.entry, self.size * self.held)
+            full = full.reshape(self.size, self.held)
+            return np.asarray((full * factor) @ full.T)
         from scipy.sparse import csr_array
 
         kept = np.flatnonzero(factor[self.each])

@@ -86,7 +86,7 @@ def search(
                     start = place, seen
                     if clock.late():
                         break
-                    point, known = stepped(question, point, seen if whole else None)
+                    point, known = stepped(question, point, seen if whole else None, True)
                     continue
                 fitting, place = _within(question, place, seen)
                 proved, eps = bound(question, place, fitting, part)
@@ -102,7 +102,8 @@ def search(
                 lost, over = (lost + 1, over) if now > over / 2 and now < np.inf else (0, now)
                 if lost >= tries:
                     break
-                point, known = stepped(question, point, seen if whole else None)
+                nearing = not (stalls or lost)
+                point, known = stepped(question, point, seen if whole else None, nearing)
             if _worst(best.proved) <= max(KNOWN, enough):
                 break
             if start is not None:

@@ -22,8 +22,9 @@ LEAST = 1e-5
 """part of its share for which a column counts at least, so that it can grow from nothing"""
 TOGETHER, FAINT, FAINTER = 1e-12, 1e-22, 1e-30
 """R at most; at least with two floats, with more"""
-WHOLE, MORE = 500, 500
-"""unknowns up to which the matrix is formed whole: with two floats, with more"""
+FIRST, WHOLE, MORE = 150, 500, 500
+"""unknowns up to which the matrix is formed whole: while steps bring the point nearer, of two
+floats; once they do not; with more floats"""
 SPARE = {2: 2.0**-94, **{k: 2.0 ** (-50 * k) for k in range(3, 17)}}
 """part of full rows and floors left free, so that none is overrun, by the number of floats"""
 FLOOR = 16.0
@@ -132,9 +133,10 @@ def _of_flows(
     return 1.0 / np.sqrt(np.where(found > 0, found, 1.0))
 
 
-def solved(wanted: Missing, floats: int = 2) -> Step | None:
-    """The step; None if the system is singular or too large."""
-    least, most = (FAINT, WHOLE) if floats == 2 else (FAINTER, MORE)
+def solved(wanted: Missing, floats: int = 2, nearing: bool = False) -> Step | None:
+    """The step; None if the system is singular or too large. `nearing`: earlier steps, if any, have
+    brought the point nearer, so that a cheaper one of as many digits will do."""
+    least, most = (FAINT, FIRST if nearing else WHOLE) if floats == 2 else (FAINTER, MORE)
     # what keeps amounts where they are goes with the errors: where these do not fall, prices of
     # the columns held contradict each other, and one of the columns has to go
     pull = float(np.clip(np.abs(wanted.error).max(initial=0.0), least, TOGETHER))

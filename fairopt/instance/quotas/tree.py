@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -19,6 +20,9 @@ from fairopt.instance.sealing import sealed
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+
+SMALL = 1_000
+"""users up to which what is the same of all trees without groups is kept"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,26 +182,45 @@ def tree_of(quotas: Quotas | None, names: Mapping[str, Sequence[str]], weight: F
 def _flat(users: Sequence[str], weight: Floats, masks: dict[str | None, Bools]) -> Tree:
     """All users at the top, without a look at each."""
     count = len(users)
+    same = _known if count <= SMALL else _same
+    parent, leaf, none, nobody, no_tasks, each, span = same(count)
+    rows = _rows((), {}, masks, {})
+    return Tree(
+        ("", *users),
+        parent,
+        sealed(np.concatenate([[1.0], weight])),
+        leaf,
+        none,
+        nobody,
+        none,
+        no_tasks,
+        rows,
+        rows,
+        (),
+        each,
+        span,
+    )
+
+
+def _same(count: int) -> tuple[Ints, Ints, Ints, Bools, Floats, Ints, Ints]:
+    """What is the same of all trees of so many users at the top."""
     each, none = np.arange(count), np.zeros(count, dtype=np.int64)
     parent = np.zeros(count + 1, dtype=np.int64)
     parent[0] = -1
     span = np.concatenate([[[0, count]], np.stack([each, each + 1], axis=1)])
-    rows = _rows((), {}, masks, {})
-    return Tree(
-        ("", *users),
+    return (
         sealed(parent),
-        sealed(np.concatenate([[1.0], weight])),
         sealed(each + 1),
         sealed(none),
         sealed(none > 0),
-        sealed(none),
         sealed(np.zeros(count)),
-        rows,
-        rows,
-        (),
         sealed(each),
         sealed(span),
     )
+
+
+_known = lru_cache(maxsize=16)(_same)
+"""of few users, as small instances are made again and again"""
 
 
 def _parents_first(quotas: Quotas) -> list[str]:

@@ -32,8 +32,11 @@ HALF_WAY = 1e-2
 NEAR, APART, QUICK = 0.1, 0.5, 1.7
 """products and distances of prices, and of shares at alpha 3, from which it is gone to at once; by
 what factor then"""
-DAMP = 1e-7
-"""part of what it costs that a column is held at least, relative to itself"""
+DAMP = 1e-10, 1e-7
+"""part of what it costs that a column is held at least, relative to itself: the mean of what
+products still are, within these bounds; where something is lent always the last. What holds it is
+missing of its price in the end, and would vanish by a tenth a step alone where many columns cost
+nearly the same"""
 LAST = 1e-16
 """smallest target of products, in money"""
 LONG, FURTHER, SPREAD, CORRECTORS = 0.5, 0.3, 10.0, 2
@@ -294,7 +297,8 @@ class Path(Basis):
             frame.is_task, frame.to(missing.q), np.abs(missing.cost) + 1e-3 * s.price.mean()
         )
         most = np.where(frame.is_task, 1e-2 * frame.to(missing.held), 0.0)
-        theta = 1.0 / (s.dear / s.z + holding + DAMP * paid / np.maximum(s.z, most))
+        damp = DAMP[1] if frame.columns > frame.tasks else float(np.clip(self.mean, *DAMP))
+        theta = 1.0 / (s.dear / s.z + holding + damp * paid / np.maximum(s.z, most))
         if self.steep:
             falls = s.value / ((missing.curve + s.share - s.spare) / self.alpha + s.spare)
         else:
@@ -351,15 +355,15 @@ class Path(Basis):
     def _stepped(self, state: Floats, missing: PathMissing) -> Floats | None:
         """The state after a step to the border that aims at the centre; None if it fails."""
         layout = self.layout
-        try:
-            direction = self._direction(state, missing)
-        except (ArithmeticError, np.linalg.LinAlgError):
-            return None
         products, due = layout.products(state), self.targets(state, missing)
         mean = float((products / due).mean())
         if not mean > 0:
             return None
         self.mean = mean
+        try:
+            direction = self._direction(state, missing)
+        except (ArithmeticError, np.linalg.LinAlgError):
+            return None
         # first what would happen if all products were to vanish at once
         aim = direction(-products, missing.curve, False)
         mine, paid = self._lengths(state, aim)

@@ -102,10 +102,16 @@ def _followed(
     there are no limits, and last in shorter stages."""
     best: tuple[Path, Floats, float] | None = None
     fine = FINE if len(low.owner) < MANY else CLOSE
+    tried: list[tuple[bool, bool, float, tuple[float, float] | None]] = []
     for quick, together, begins, stages in WAYS:
         path = Path(low, log_w, alpha, floor, added, unit, active)
         if quick and (not path.steep or path.frame.limited.any()):
             continue
+        # a path that begins where it ends has no stages, and may be one that was followed already
+        way = quick, together, min(alpha, begins), stages if begins < alpha else None
+        if way in tried:
+            continue
+        tried.append(way)
         path.begins = min(alpha, begins)
         path.quick, path.together, (path.stride, path.pace) = quick, together, stages
         state, left = path.run()
