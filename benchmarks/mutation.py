@@ -35,7 +35,7 @@ import scipy.sparse.linalg  # noqa: F401
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "fairopt" / "certificates"
-JUDGE = ("asking", "bound", "decimals", "digits", "question", "rounds")
+JUDGE = ("asking", "bound", "decimals", "digits", "losses", "question", "rounds")
 """what the theorem stands on, and the rounds of max-min: the modules that are changed if no other
 is named"""
 LONGEST = 200
@@ -89,6 +89,7 @@ TESTS = {
     "levels": ("certificates/test_levels", "solving/test_levels"),
     "nearby": NEARBY,
     "ruled": NEARBY,
+    "losses": ("certificates/test_losses", "certificates/test_scale", *THEOREM),
     "money": ("certificates/test_alpha_fair", "certificates/test_common_tasks"),
     "per_server": ("certificates/test_per_server",),
     "per_server_drf": ("certificates/test_per_server",),

@@ -28,14 +28,12 @@ import numpy as np
 
 from fairopt.certificates import digits, pulled
 from fairopt.certificates.decimals import exactly
-from fairopt.certificates.losses import bracket, loss
+from fairopt.certificates.losses import ends, loss_above
 from fairopt.certificates.question import Question
 from fairopt.instance import Bools, Floats, Ints
 
 NEAR = 1e-9
 """part above its worth within which a column's price is computed with all digits"""
-SMALL = 1e-2
-"""(1 + alpha) |z| up to which loss(z) is alpha z^2 / 2 within a fiftieth, from both sides"""
 ROUND = 2.0**-51
 """error of a sum of a few logarithms, relative to their size"""
 TINY = 1e-280
@@ -326,37 +324,12 @@ def _flows(question: Question, place: Place, seen: PlaceSums, tasks: int, mine: 
     return np.where(drift == 0, 0.0, np.abs(drift) * np.maximum(room, 0.0) * (1 + ROUND))
 
 
-def loss_above(z: Floats, alpha: float) -> Floats:
-    """A number above loss(+-z)."""
-    near = 0.51 * alpha * z**2
-    far = z * (1 + alpha) > SMALL
-    if far.any():
-        side = np.where(far, z, 0.0)
-        most = np.maximum(loss(side, alpha), loss(-side, alpha)) * (1 + 1e-9)
-        near = np.where(far, most, near)
-    return near
-
-
-def ends(eps: Floats, alpha: float) -> tuple[Floats, Floats]:
-    """(N,) how far below and above 0 the z with loss(z) <= eps may be."""
-    near = np.sqrt(2.05 * eps / alpha)
-    below, above = near.copy(), near.copy()
-    far = np.flatnonzero(~(near * (1 + alpha) <= SMALL))
-    if len(far):
-        sane = np.where(np.isfinite(eps[far]), eps[far], np.inf)
-        low, high = bracket(lambda z: loss(z, alpha), sane)
-        below[far], above[far] = -np.log(low), np.log(high)
-    return below, above
-
-
 __all__ = [
     "Place",
     "Proved",
     "PlaceRest",
     "PlaceSums",
     "bound",
-    "ends",
-    "loss_above",
     "nothing",
     "rest",
     "sums",
