@@ -152,7 +152,7 @@ def _better(
 def place_of(question: Question, answer: Given, parts: int = 2) -> Place:
     """The answer as it is, its prices in the unit in which the money of free users is 1."""
     columns, tasks = question.columns, question.columns.count
-    q = columns.cheapest(columns.cost(answer.price))
+    q = columns.least(answer.price)
     t = np.maximum(answer.share - question.base, 0.0)
     free = (t > 0) & (answer.share < question.most * (1 - 1e-9))
     free = free if free.any() else t > 0
