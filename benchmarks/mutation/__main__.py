@@ -33,6 +33,7 @@ JUDGE = (
     "bound",
     "decimals",
     "digits",
+    "losses",
     "question",
     "rounds",
     "nearby/judged",

@@ -51,7 +51,7 @@ def stepped(
     """One Newton step, then the active set corrected (None if it cannot be made), and the rest of
     what is clean of it; `nearing`: see `solved`."""
     place, tasks, columns = point.place, question.columns.count, question.columns
-    seen = sums(question, place) if seen is None else seen
+    seen = sums(question, place, alone=True) if seen is None else seen
     wanted = missing(question, place, seen, point.moves, point.full, point.end)
     step = None if wanted is None else solved(wanted, len(place.value), nearing)
     if step is None:

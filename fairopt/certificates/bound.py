@@ -21,21 +21,21 @@ own.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fairopt.certificates import digits, pulled
 from fairopt.certificates.decimals import exactly
-from fairopt.certificates.losses import bracket, loss
+from fairopt.certificates.losses import ends, loss_above
 from fairopt.certificates.question import Question
 from fairopt.instance import Bools, Floats, Ints
 
 NEAR = 1e-9
 """part above its worth within which a column's price is computed with all digits"""
-SMALL = 1e-2
-"""(1 + alpha) |z| up to which loss(z) is alpha z^2 / 2 within a fiftieth, from both sides"""
+PIECE = 1 << 18
+"""columns that are not held looked at together"""
 ROUND = 2.0**-51
 """error of a sum of a few logarithms, relative to their size"""
 TINY = 1e-280
@@ -79,16 +79,18 @@ class PlaceRest:
 
 @dataclass(frozen=True)
 class PlaceSums:
-    """A place's `rest`, and of each column near enough its worth less its cost.
+    """A place's `rest`, and what columns are worth less their cost.
 
-    near : (K,) columns, in order. profit, profit_error : (K,). cost : (P,) of all columns, rounded.
+    held : (K,) the columns held, all flows among them, in order. profit, profit_error : (K,).
+    less : (N,) what a unit of share is worth more than it costs on some column, at most; None where
+        that is not asked for.
     """
 
     rest: PlaceRest
-    near: Ints
+    held: Ints
     profit: Floats
     profit_error: Floats
-    cost: Floats
+    less: Floats | None
 
 
 class Proved(NamedTuple):
@@ -142,21 +144,45 @@ def rest(question: Question, place: Place) -> PlaceRest:
     return PlaceRest(left, error, ends[0], -ends[1], errors, share)
 
 
-def sums(question: Question, place: Place, known: PlaceRest | None = None) -> PlaceSums:
-    """All sums at a place; `known` is its `rest`."""
+def sums(
+    question: Question, place: Place, known: PlaceRest | None = None, alone: bool = False
+) -> PlaceSums:
+    """All sums at a place; `known` is its `rest`; `alone`: of the columns held alone, for a step
+    from a place of which nothing is proved."""
     columns = question.columns
     known = rest(question, place) if known is None else known
-    cost = columns.cost(place.price[0])
-    mine = place.columns[place.columns < columns.count]
+    mine = place.columns < columns.count
+    flows = columns.count + np.arange(len(question.low))
+    held = np.concatenate([place.columns[mine], flows])
+    profit, error = columns.profit(held, place.price, place.value)
+    seen = PlaceSums(known, held, profit, error, None)
+    return seen if alone else replace(seen, less=_less(question, place, seen))
+
+
+def _less(question: Question, place: Place, seen: PlaceSums) -> Floats:
+    """(N,) by how much the value is too large for some column, rounded up; of those that are
+    neither held nor near enough it is not."""
+    columns = question.columns
+    mine = seen.held[seen.held < columns.count]
     looked = np.zeros(columns.count, dtype=bool)
-    looked[columns.below(cost, place.value[0] * (1 + NEAR))] = True
-    looked[mine] = True
+    looked[columns.below(columns.cost(place.price[0]), place.value[0] * (1 + NEAR))] = True
     if question.signed is not None:
         looked[question.signed] = True
-    near = np.flatnonzero(looked)
-    near = np.concatenate([near, columns.count + np.arange(len(question.low))])
-    profit, error = columns.profit(near, place.price, place.value)
-    return PlaceSums(known, near, profit, error, cost)
+    looked[mine] = False
+    others = np.flatnonzero(looked)
+    found = np.zeros(question.users)
+    _raise(question, found, mine, seen.profit[: len(mine)] + seen.profit_error[: len(mine)])
+    for start in range(0, len(others), PIECE):
+        some = others[start : start + PIECE]
+        profit, error = columns.profit(some, place.price, place.value)
+        _raise(question, found, some, profit + error)
+    return found
+
+
+def _raise(question: Question, found: Floats, columns: Ints, more: Floats) -> None:
+    """Brings `found` (N,) to what columns are worth more than they cost, in units of share."""
+    worth = question.columns.worth(columns)
+    np.maximum.at(found, question.columns.owner(columns), more / worth * (1 + ROUND))
 
 
 def bound(
@@ -172,20 +198,18 @@ def bound(
         return nothing(question.users), np.inf
     here, users = seen.rest, question.users
     columns = question.columns
-    tasks = int(np.count_nonzero(seen.near < columns.count))
-    near, profit, error = seen.near[:tasks], seen.profit[:tasks], seen.profit_error[:tasks]
+    tasks = int(np.count_nonzero(seen.held < columns.count))
+    held, profit, error = seen.held[:tasks], seen.profit[:tasks], seen.profit_error[:tasks]
     # a value that no column exceeds
-    owner, worth = columns.owner(near), columns.worth(near)
-    less = np.zeros(users)
-    np.maximum.at(less, owner, (profit + error) / worth * (1 + ROUND))
+    less = _less(question, place, seen) if seen.less is None else seen.less
     if question.proves_nothing(place.value[0] - less):
         return nothing(users), np.inf
     value = np.maximum(place.value[0] - less, 0.0)
     eps = np.zeros(users)
     mine = place.columns < columns.count
-    at = np.searchsorted(near, place.columns[mine])
-    n, lost = owner[at], less[owner[at]] * worth[at]
-    dear = np.maximum(lost - profit[at], 0.0) + error[at] + ROUND * lost
+    n = columns.owner(held)
+    lost = less[n] * columns.worth(held)
+    dear = np.maximum(lost - profit, 0.0) + error + ROUND * lost
     eps += np.bincount(n, place.amount[0][mine] * dear, users)
     log_t, end = question.log_best(np.log(value), place.log_unit)
     t0 = np.exp(log_t)
@@ -326,37 +350,12 @@ def _flows(question: Question, place: Place, seen: PlaceSums, tasks: int, mine: 
     return np.where(drift == 0, 0.0, np.abs(drift) * np.maximum(room, 0.0) * (1 + ROUND))
 
 
-def loss_above(z: Floats, alpha: float) -> Floats:
-    """A number above loss(+-z)."""
-    near = 0.51 * alpha * z**2
-    far = z * (1 + alpha) > SMALL
-    if far.any():
-        side = np.where(far, z, 0.0)
-        most = np.maximum(loss(side, alpha), loss(-side, alpha)) * (1 + 1e-9)
-        near = np.where(far, most, near)
-    return near
-
-
-def ends(eps: Floats, alpha: float) -> tuple[Floats, Floats]:
-    """(N,) how far below and above 0 the z with loss(z) <= eps may be."""
-    near = np.sqrt(2.05 * eps / alpha)
-    below, above = near.copy(), near.copy()
-    far = np.flatnonzero(~(near * (1 + alpha) <= SMALL))
-    if len(far):
-        sane = np.where(np.isfinite(eps[far]), eps[far], np.inf)
-        low, high = bracket(lambda z: loss(z, alpha), sane)
-        below[far], above[far] = -np.log(low), np.log(high)
-    return below, above
-
-
 __all__ = [
     "Place",
     "Proved",
     "PlaceRest",
     "PlaceSums",
     "bound",
-    "ends",
-    "loss_above",
     "nothing",
     "rest",
     "sums",

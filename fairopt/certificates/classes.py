@@ -21,11 +21,11 @@ from fairopt.allocation import Allocation
 from fairopt.certificates import parts
 from fairopt.certificates.asking import kind_of, of_terms
 from fairopt.certificates.bound import Proved
-from fairopt.certificates.bound import ends as width
 from fairopt.certificates.columns import Listed
 from fairopt.certificates.due import tangent
 from fairopt.certificates.given import Given, given
 from fairopt.certificates.guessed import NO_PRICES
+from fairopt.certificates.losses import ends as width
 from fairopt.certificates.proof import Proof, ends
 from fairopt.certificates.question import NOBODY, Question
 from fairopt.certificates.ruled import feasible

@@ -15,6 +15,7 @@ import numpy as np
 
 from fairopt.certificates import digits
 from fairopt.certificates.dense import profits, used
+from fairopt.certificates.kept import Entries, entries, least
 from fairopt.formulas import rows
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats, Instance, Ints
@@ -23,10 +24,6 @@ DENSE = 20_000
 """entries from which tables are summed up in pieces"""
 FILLED = 12
 """one in so many columns holds something where sums over the whole table take less"""
-KEPT, MOST = 200, 16
-"""columns of which the entries are kept, at most; how many such lists"""
-Entries = tuple[Ints, Ints, Floats]
-"""row of each entry, position of its column among those asked for, value"""
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ class Grid:
 
     def entries(self, columns: Ints) -> Entries:
         """The entries of these columns; see `Entries`."""
-        return _kept(self, columns)
+        return entries(self, columns)
 
     def _entries(self, columns: Ints) -> Entries:
         _, servers, resources = self.shape
@@ -195,6 +192,10 @@ class Grid:
             return np.flatnonzero(table <= value[:, None])
         return np.flatnonzero(table <= value[:, None] * self.score)
 
+    def least(self, price: Floats) -> Floats:
+        """(N,) the least that a unit of share costs at prices (M,)."""
+        return least(self, price)
+
     def cheapest(self, cost: Floats) -> Floats:
         """(N,) the least that a unit of share costs."""
         users, servers, _ = self.shape
@@ -266,7 +267,7 @@ class Listed:
 
     def entries(self, columns: Ints) -> Entries:
         """The entries of these columns, tasks or flows; see `Entries`."""
-        return _kept(self, columns)
+        return entries(self, columns)
 
     def _entries(self, columns: Ints) -> Entries:
         start, end = self.matrix.indptr[columns], self.matrix.indptr[columns + 1]
@@ -308,26 +309,15 @@ class Listed:
         """The columns whose task costs at most what it is worth at a value (N,) of a share."""
         return np.flatnonzero(cost <= value[self.of_column] * self.score)
 
+    def least(self, price: Floats) -> Floats:
+        """(N,) the least that a unit of share costs at prices (M,)."""
+        return least(self, price)
+
     def cheapest(self, cost: Floats) -> Floats:
         """(N,) the least that a unit of share costs."""
         found = np.full(len(self.same), np.inf)
         np.minimum.at(found, self.of_column, cost / self.score)
         return found
-
-
-def _kept(owner: Grid | Listed, columns: Ints) -> Entries:
-    """The entries of few columns, kept: a search asks for those of the same again and again."""
-    if len(columns) > KEPT:
-        return owner._entries(columns)
-    known: dict[bytes, Entries] = owner.__dict__.setdefault("_known", {})
-    key = columns.tobytes()
-    if key not in known:
-        if len(known) >= MOST:
-            known.clear()
-        known[key] = owner._entries(columns)
-        for part in known[key]:
-            part.flags.writeable = False
-    return known[key]
 
 
 def _profit(

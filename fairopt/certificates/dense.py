@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairopt import fast
+from fairopt.certificates import compiled
 from fairopt.certificates.digits import SURE, exact_product, exact_sum
 from fairopt.instance import Floats, Ints
 
@@ -35,6 +37,8 @@ def used(demand: Floats, servers: int, columns: Ints, amount: Floats) -> tuple[F
     high, low, error : (servers, R); the sum is high + low, wrong by at most error.
     """
     users, resources = demand.shape
+    if fast.chosen(users * servers):
+        return compiled.used(demand, servers, columns, amount)
     high, low, error, whole = (np.zeros((servers, resources)) for _ in range(4))
     starts = np.arange(0, users, USERS)
     ends = np.searchsorted(columns, np.append(starts, users) * servers)
@@ -90,8 +94,11 @@ def profits(
     demand : (N, R) or (N, I, R). price : (2, I, R). worth : (K,). value : (2, N). more : (2, N)
         cost of any task of a user besides, or None. columns : (K,) n I + i.
     """
-    found, error = np.empty(len(columns)), np.empty(len(columns))
     resources = price.shape[2]
+    if demand.ndim == 2 and fast.chosen(len(demand) * price.shape[1]):
+        found, size = compiled.profits(demand, price, worth, value, more, columns)
+        return found, SURE * size
+    found, error = np.empty(len(columns)), np.empty(len(columns))
     for start in range(0, len(columns), TASKS):
         some = slice(start, start + TASKS)
         n, i = np.divmod(columns[some], price.shape[1])

@@ -13,8 +13,10 @@ from fairopt.certificates.columns import Columns, Grid
 from fairopt.certificates.fitted import fitted
 from fairopt.certificates.question import Question
 from fairopt.formulas import welfare
-from fairopt.instance import Floats, Ints
+from fairopt.instance import Floats, Ints, remembered
 
+USERS = 1 << 13
+"""users at once, so that arrays stay in the cache"""
 LEAST = 1e-9
 """a share below this part of what the user could have alone pulls as that"""
 
@@ -41,8 +43,7 @@ def given(alloc: Allocation, question: Question) -> Given:
     """
     columns = question.columns
     if isinstance(columns, Grid):
-        tasks = alloc.held.ravel()
-        held = np.flatnonzero(tasks)
+        held, x, share = _of_grid(question, alloc.held)
         price = np.concatenate(
             [
                 numbers(alloc.prices, alloc.instance.pool.size),
@@ -56,14 +57,37 @@ def given(alloc: Allocation, question: Question) -> Given:
         held = np.flatnonzero(tasks)
         price = listed_prices(alloc, low)[kept_rows(low, columns.same)]
         price = np.concatenate([price, np.zeros(len(question.rhs) - len(price))])
-    owner = columns.owner(held)
-    x = tasks[held] / question.tasks_unit[owner]
-    share = np.asarray(np.bincount(owner, columns.worth(held) * x, question.users), np.float64)
+        owner = columns.owner(held)
+        x = tasks[held] / question.tasks_unit[owner]
+        share = np.asarray(np.bincount(owner, columns.worth(held) * x, question.users), np.float64)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         price, first = _divided(price)
         price, second = _divided(price * question.row_unit)
     found = Given(held, x, _flows(question, held, x), price, share, first + second)
     return found if question.pulls is None else _pulled(question, found)
+
+
+def read(alloc: Allocation, question: Question) -> Given:
+    """The same of the question that the answer itself asks, kept with it."""
+    found: Given = remembered(alloc, "_given", lambda: given(alloc, question))
+    return found
+
+
+def _of_grid(question: Question, tasks: Floats) -> tuple[Ints, Floats, Floats]:
+    """The columns (K,) of a table of tasks that hold some, how many, and (N,) shares."""
+    columns, (users, servers) = question.columns, tasks.shape
+    held = np.empty(np.count_nonzero(tasks), dtype=np.int64)
+    x, share, end = np.empty(len(held)), np.empty(users), 0
+    for a in range(0, users, USERS):
+        some = tasks[a : a + USERS].ravel()
+        at = np.flatnonzero(some)
+        start, end = end, end + len(at)
+        n = at // servers
+        held[start:end] = at + a * servers
+        x[start:end] = some[at] / question.tasks_unit[a : a + USERS][n]
+        own = columns.worth(held[start:end]) * x[start:end]
+        share[a : a + USERS] = np.bincount(n, own, min(USERS, users - a))
+    return held, x, share
 
 
 def _pulled(question: Question, answer: Given) -> Given:
@@ -163,4 +187,4 @@ def named(question: Question, price: Floats, alloc: Allocation) -> dict[str, Flo
     }
 
 
-__all__ = ["Given", "flows", "given", "named"]
+__all__ = ["Given", "flows", "given", "named", "read"]

@@ -21,7 +21,7 @@ def applies(owner: Ints, each: Ints) -> bool:
     """Whether there is enough to do, and all entries of a user stand together: no flows, columns
     and entries in order."""
     return (
-        fast.chosen(len(owner))
+        fast.chosen(len(each))
         and bool((owner >= 0).all())
         and bool((owner[1:] >= owner[:-1]).all())
         and bool((each[1:] >= each[:-1]).all())

@@ -16,6 +16,8 @@ FAR = 600.0
 """an end of an interval at this log t or beyond counts as infinite"""
 CLOSE = 1e-13
 """relative width, in log t, to which an end is found; it is rounded outwards"""
+FLAT = 1e-2
+"""(1 + alpha) |z| up to which loss(z) is alpha z^2 / 2 within a fiftieth, from both sides"""
 SMALL = 1e-17
 """the same, absolute: log t is the relative distance from t = 1"""
 
@@ -27,6 +29,29 @@ def loss(log_t: Floats, alpha: float) -> Floats:
     if alpha == 1:
         return np.expm1(log_t) - log_t
     return np.expm1(log_t) - np.expm1((1 - alpha) * log_t) / (1 - alpha)
+
+
+def loss_above(z: Floats, alpha: float) -> Floats:
+    """A number above loss(+-z)."""
+    near = 0.51 * alpha * z**2
+    far = z * (1 + alpha) > FLAT
+    if far.any():
+        side = np.where(far, z, 0.0)
+        most = np.maximum(loss(side, alpha), loss(-side, alpha)) * (1 + 1e-9)
+        near = np.where(far, most, near)
+    return near
+
+
+def ends(eps: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """(N,) how far below and above 0 the z with loss(z) <= eps may be."""
+    near = np.sqrt(2.05 * eps / alpha)
+    below, above = near.copy(), near.copy()
+    far = np.flatnonzero(~(near * (1 + alpha) <= FLAT))
+    if len(far):
+        sane = np.where(np.isfinite(eps[far]), eps[far], np.inf)
+        low, high = bracket(lambda z: loss(z, alpha), sane)
+        below[far], above[far] = -np.log(low), np.log(high)
+    return below, above
 
 
 def bracket(loss: Loss, eps: Floats) -> tuple[Floats, Floats]:
@@ -74,3 +99,6 @@ def _edge(loss: Loss, eps: Floats) -> Floats:
             beyond = loss(z) > eps
             inside, outside = np.where(beyond, inside, z), np.where(beyond, z, outside)
     return found
+
+
+__all__ = ["bracket", "ends", "loss", "loss_above"]

@@ -23,7 +23,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.certificates import fair
-from fairopt.certificates.bound import ends, loss_above
+from fairopt.certificates.losses import ends, loss_above
 from fairopt.certificates.money import LEAST
 from fairopt.certificates.tolerance import FEASIBLE as FITS
 from fairopt.certificates.tolerance import TOLERANCE

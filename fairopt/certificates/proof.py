@@ -18,7 +18,7 @@ from fairopt.certificates.bound import ROUND, Place, Proved, nothing
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.duality import bill, equal_rise, pulled_gap, rise_to
 from fairopt.certificates.duality import gap as duality_gap
-from fairopt.certificates.given import Given, given, named
+from fairopt.certificates.given import Given, given, named, read
 from fairopt.certificates.guessed import NO_PRICES, with_prices
 from fairopt.certificates.linear import linear
 from fairopt.certificates.question import NOBODY, Question
@@ -123,7 +123,7 @@ def proof(alloc: Allocation) -> Proof:
 
 def _proof(alloc: Allocation) -> Proof:
     question = asked(alloc)
-    answer = given(alloc, question)
+    answer = read(alloc, question)
     if not question.alpha:
         seen, none = linear(question, answer), SearchFound(nothing(question.users), None)
         return Proof(question, answer, none, seen.off, np.zeros(question.users), seen.gap)
@@ -155,7 +155,7 @@ def gap_by_prices(alloc: Allocation) -> float:
     """A bound on an equal relative rise of every share, by the answer's own prices alone."""
     with np.errstate(all="ignore"):
         question = asked(alloc)
-        answer = given(alloc, question)
+        answer = read(alloc, question)
         if question.pulls is not None:
             return pulled_gap(question, answer)
         by_prices = duality_gap if question.alpha else _linear_gap
@@ -171,7 +171,7 @@ def ends_by_prices(alloc: Allocation) -> tuple[Floats, Floats]:
     prove, without a search."""
     with np.errstate(all="ignore"):
         question = asked(alloc)
-        return ends(question, as_it_is(question, given(alloc, question)))
+        return ends(question, as_it_is(question, read(alloc, question)))
 
 
 def measure(alloc: Allocation, once: bool = False) -> tuple[float, float]:
@@ -220,7 +220,7 @@ def searched_beside(alloc: Allocation, other: Allocation) -> bool:
     """
     with np.errstate(all="ignore"):
         question = asked(alloc)
-        answer = given(alloc, question)
+        answer = read(alloc, question)
         first = searched(question, given(other, question), answer)
         if first.known:
             found = Proof(question, answer, first.found, first.off, first.surely)
@@ -232,7 +232,7 @@ def _once(
     alloc: Allocation, question: Question, brief: bool = False, within: float = np.inf
 ) -> Told:
     """What one search tells, kept with the answer: as its proof if nothing is gained by another."""
-    answer = given(alloc, question)
+    answer = read(alloc, question)
     first = searched(question, answer, brief=brief, within=within)
     if not brief:
         remembered(alloc, "_first", lambda: first)
@@ -256,7 +256,7 @@ def sights(alloc: Allocation) -> Floats:
             question = asked(alloc)
             if not question.alpha:
                 return proof(alloc).off
-            answer = given(alloc, question)
+            answer = read(alloc, question)
             place = place_of(question, answer)
             log_t, _ = question.log_best(np.log(place.value[0]), place.log_unit)
             log_share, floor = logs(question, answer)
@@ -273,9 +273,9 @@ def log_scale(alloc: Allocation) -> float:
     users between the bounds of their shares; -inf if there are none."""
     with np.errstate(all="ignore"):
         question = asked(alloc)
-        answer = given(alloc, question)
+        answer = read(alloc, question)
         columns = question.columns
-        log_q = np.log(columns.cheapest(columns.cost(answer.price)))
+        log_q = np.log(columns.least(answer.price))
         if question.alpha:
             return scale(question, answer, log_q) - answer.log_money
         _, budget = bill(question, answer.price)

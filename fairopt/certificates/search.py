@@ -11,6 +11,7 @@ A Newton step is made by `active`; the point is judged by `bound` after every st
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,8 +22,9 @@ from fairopt.certificates.active import CHEAPER, ActivePlace, clean, stepped
 from fairopt.certificates.bound import Place, PlaceSums, Proved, bound, nothing, rest, sums
 from fairopt.certificates.given import Given
 from fairopt.certificates.question import Question
+from fairopt.certificates.thinned import thinned
 from fairopt.formulas import welfare
-from fairopt.instance import Bools, Floats, Ints
+from fairopt.instance import Floats, Ints
 
 STEPS, ENOUGH = 14, 5e-13
 """most steps with two floats; a bound that needs no better one"""
@@ -61,19 +63,19 @@ def search(
         nothing is hoped for.
     rooms : with which to begin, one after another.
     """
-    best, tried = SearchFound(nothing(question.users), None), list[Bools]()
+    best, tried = SearchFound(nothing(question.users), None), set[tuple[int, bytes]]()
     most = STEPS if parts == 2 else STEPS + 4 * parts
     # of many columns few leave in a step: as long as that brings rows closer there may be more
     most = most if tries >= STEPS else 2 * most
     patience = 1 if parts == 2 and question.pulls is None else 3
     with np.errstate(all="ignore"):
-        here = place_of(question, answer, parts)
-        for room in rooms:
+        for here, room in _begins(question, answer, parts, rooms):
             point, least, known, error = _begun(question, here, room), np.inf, None, np.inf
             if point is not None:
-                if any(np.array_equal(point.full, before) for before in tried):
+                begun = len(here.columns), point.full.tobytes()
+                if begun in tried:
                     continue  # from the same beginning everything would come again
-                tried.append(point.full)
+                tried.add(begun)
             stalls, start = 0, None
             over, lost = np.inf, 0
             for step in clock.steps(most):
@@ -81,7 +83,7 @@ def search(
                     break
                 place = clean(question, point)
                 whole = place is point.place
-                seen = sums(question, place, known)
+                seen = sums(question, place, known, alone=step == 0)
                 if step == 0:  # floats are never enough: judged only if nothing better is found
                     start = place, seen
                     if clock.late():
@@ -115,6 +117,18 @@ def search(
     return best
 
 
+def _begins(
+    question: Question, answer: Given, parts: int, rooms: tuple[float, ...]
+) -> Iterator[tuple[Place, float]]:
+    """Where to begin: of very many columns on fewer of them, then at the answer with each room."""
+    few = thinned(question, answer) if parts == 2 else None
+    if few is not None:
+        yield place_of(question, few, parts), rooms[0]
+    here = place_of(question, answer, parts)
+    for room in rooms:
+        yield here, room
+
+
 def _worst(proved: Proved) -> float:
     return float(np.maximum(proved.below, proved.above).max())
 
@@ -139,7 +153,7 @@ def _better(
 def place_of(question: Question, answer: Given, parts: int = 2) -> Place:
     """The answer as it is, its prices in the unit in which the money of free users is 1."""
     columns, tasks = question.columns, question.columns.count
-    q = columns.cheapest(columns.cost(answer.price))
+    q = columns.least(answer.price)
     t = np.maximum(answer.share - question.base, 0.0)
     free = (t > 0) & (answer.share < question.most * (1 - 1e-9))
     free = free if free.any() else t > 0

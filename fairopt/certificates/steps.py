@@ -79,7 +79,7 @@ def missing(
     active, at = np.flatnonzero(used), (np.cumsum(used) - 1)[row]
     norm = np.sqrt(np.bincount(at, entry**2, len(active)) + give[active])
     spare = SPARE[parts]
-    here = np.searchsorted(seen.near, held)  # held columns are near; both in order
+    here = np.searchsorted(seen.held, held)  # both in order
     free = np.maximum(spare * question.unit, 4 * seen.rest.left_error)
     free = free if question.further is None else free * question.further
     left = (seen.rest.left - np.where(question.rules, free, 0.0))[active] / norm

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 import fairopt as fo
+from fairopt import fast
 from fairopt.certificates import columns as module
+from fairopt.certificates import compiled as module_compiled
 from fairopt.certificates import dense
 from fairopt.certificates.asking import asked
 from fairopt.certificates.given import given
 from fairopt.certificates.search import place_of
+from fairopt.formulas.doubles import exact_product, exact_sum
 
 
 def drawn(users: int, servers: int, spread: float, seed: int) -> tuple[np.ndarray, ...]:
@@ -25,11 +28,21 @@ def drawn(users: int, servers: int, spread: float, seed: int) -> tuple[np.ndarra
     return demand, columns, np.stack([high, low])
 
 
+COMPILED = pytest.param(
+    "1", id="compiled", marks=pytest.mark.skipif(not fast.available(), reason="needs numba")
+)
+
+
+@pytest.mark.parametrize("compiled", [pytest.param("0", id="numpy"), COMPILED])
 @pytest.mark.parametrize("second", [True, False], ids=["two floats", "one"])
 @pytest.mark.parametrize("spread", [0.5, 3.0, 30.0])
 @pytest.mark.parametrize(("users", "piece"), [(40, 7), (600, 1 << 12)])
-def test_use_is_exact_but_for_its_error(monkeypatch, users, piece, spread, second) -> None:
+def test_use_is_exact_but_for_its_error(
+    monkeypatch, users, piece, spread, second, compiled
+) -> None:
+    monkeypatch.setenv(fast.CHOICE, compiled)
     monkeypatch.setattr(dense, "USERS", piece)
+    monkeypatch.setattr(module_compiled, "PIECE", piece)
     demand, columns, amount = drawn(users, 3, spread, 0)
     amount = amount * [[1.0], [float(second)]]
     high, low, error = dense.used(demand, 3, columns, amount)
@@ -50,8 +63,10 @@ def test_use_is_exact_but_for_its_error(monkeypatch, users, piece, spread, secon
                 assert error[i, r] <= 2.0**-80 * float(truth)
 
 
+@pytest.mark.parametrize("compiled", [pytest.param("0", id="numpy"), COMPILED])
 @pytest.mark.parametrize("by_server", [False, True])
-def test_what_tasks_bring_is_exact_but_for_its_error(monkeypatch, by_server) -> None:
+def test_what_tasks_bring_is_exact_but_for_its_error(monkeypatch, by_server, compiled) -> None:
+    monkeypatch.setenv(fast.CHOICE, compiled)
     monkeypatch.setattr(dense, "TASKS", 16)
     rng = np.random.default_rng(4)
     users, servers, resources = 20, 3, 2
@@ -75,6 +90,41 @@ def test_what_tasks_bring_is_exact_but_for_its_error(monkeypatch, by_server) -> 
             truth -= Fraction(need[k, r]) * each
         # the difference is a float, so it is rounded once more
         assert abs(Fraction(found[k]) - truth) <= Fraction(error[k]) + abs(truth) / 2**52
+
+
+@pytest.mark.skipif(not fast.available(), reason="needs numba")
+@pytest.mark.parametrize("besides", [False, True])
+def test_compiled_profits_are_those_of_numpy_to_the_last_digit(monkeypatch, besides) -> None:
+    """Nothing is fused or reordered: products and sums have the rounding errors of the text."""
+    rng = np.random.default_rng(9)
+    users, servers, resources = 500, 7, 3
+    demand = 10 ** rng.uniform(-3, 3, (users, resources))
+    price = 10 ** rng.uniform(-3, 3, (2, servers, resources))
+    price[1] = price[0] * 2.0**-54 * rng.uniform(-1, 1, price[0].shape)
+    columns = np.flatnonzero(rng.random(users * servers) < 0.6)
+    worth = rng.uniform(0.5, 2, len(columns))
+    value = rng.random((2, users)) * [[1.0], [2.0**-54]]
+    more = rng.random((2, users)) * [[1.0], [2.0**-54]] if besides else None
+    told = []
+    for choice in "01":
+        monkeypatch.setenv(fast.CHOICE, choice)
+        told.append(dense.profits(demand, price, worth, value, more, columns))
+    for text, loop in zip(*told, strict=True):
+        np.testing.assert_array_equal(text, loop)
+
+
+@pytest.mark.skipif(not fast.available(), reason="needs numba")
+def test_compiled_sums_and_products_have_no_other_digit() -> None:
+    """Of numbers over sixty decades, also those that cancel, as in `formulas.doubles`."""
+    from numba import njit
+
+    rng = np.random.default_rng(3)
+    a = 10 ** rng.uniform(-30, 30, 4000) * rng.choice([-1, 1], 4000)
+    b = np.where(rng.random(4000) < 0.5, -a * (1 + rng.normal(0, 1e-9, 4000)), rng.random(4000))
+    for text, one in ((exact_sum, module_compiled._sum), (exact_product, module_compiled._product)):
+        each = njit(lambda x, y, of=one: of(x, y))
+        found = np.array([each(x, y) for x, y in zip(a, b, strict=True)]).T
+        np.testing.assert_array_equal(found, text(a, b))
 
 
 def test_a_question_answers_alike_in_pieces_and_entry_by_entry(monkeypatch) -> None:
