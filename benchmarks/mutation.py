@@ -35,7 +35,7 @@ import scipy.sparse.linalg  # noqa: F401
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "fairopt" / "certificates"
-JUDGE = ("asking", "bound", "decimals", "digits", "losses", "question", "rounds")
+JUDGE = ("asking", "bound", "decimals", "digits", "losses", "places", "question", "rounds")
 """what the theorem stands on, and the rounds of max-min: the modules that are changed if no other
 is named"""
 LONGEST = 200
@@ -91,6 +91,7 @@ TESTS = {
     "ruled": NEARBY,
     "losses": ("certificates/test_losses", "certificates/test_scale", *THEOREM),
     "money": ("certificates/test_alpha_fair", "certificates/test_common_tasks"),
+    "places": ("certificates/test_bound", "certificates/test_places", *THEOREM),
     "per_server": ("certificates/test_per_server",),
     "per_server_drf": ("certificates/test_per_server",),
     "pushed": CARRIED,
