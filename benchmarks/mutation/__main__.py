@@ -34,6 +34,7 @@ JUDGE = (
     "decimals",
     "digits",
     "losses",
+    "places",
     "question",
     "rounds",
     "nearby/judged",

@@ -67,6 +67,7 @@ TESTS = {
     "common_tasks": ("certificates/test_common_tasks", "certificates/test_per_server"),
     "crowds": CARRIED,
     "decimals": ("certificates/test_bound", *THEOREM),
+    "places": ("certificates/test_bound", "certificates/test_places", *THEOREM),
     "losses": ("certificates/test_losses", "certificates/test_scale", *THEOREM),
     "digits": ("certificates/test_digits", *THEOREM, "certificates/test_points"),
     "exact": ("certificates/test_exact",),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairopt.certificates import digits
-from fairopt.certificates.bound import Place, PlaceRest, PlaceSums, rest, sums
+from fairopt.certificates.places import Place, PlaceRest, PlaceSums, rest, sums
 from fairopt.certificates.question import Question
 from fairopt.certificates.steps import SPARE, missing, solved
 from fairopt.instance import Bools, Floats, Ints
@@ -94,13 +94,12 @@ def _changed(
     known = rest(question, tidy)
     overrun = EXCESS if len(values) == 2 else SPARE[len(values)]
     full = full | ((known.left < -overrun * question.unit) & question.rules)
-    cost = question.columns.cost(tidy.price[0])
     if (point.end == 1).any():  # who pays nothing where it is stopped by its limit alone: no noise
-        free = (point.end == 1) & (question.columns.cheapest(cost) == 0)
+        free = (point.end == 1) & (question.columns.least(tidy.price[0]) == 0)
         values = np.where(free, 0.0, values)
         tidy = replace(tidy, value=values)
     end = _ends(question, tidy, known, point.end, place.log_unit)
-    cheap = question.columns.below(cost, values[0] * (1 - CHEAPER))
+    cheap = question.columns.within(tidy.price[0], values[0] * (1 - CHEAPER))
     held = np.zeros(tasks, dtype=bool)
     held[columns[~flow]] = True
     new = cheap[~held[cheap]]

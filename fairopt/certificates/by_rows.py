@@ -24,6 +24,8 @@ ROWS = 3_000
 """most full rows that users share"""
 OWN = 100
 """full rows up to which none is eliminated with its user"""
+PIECE = 1 << 16
+"""entries that are summed up at once, so that arrays stay in the cache"""
 CHUNK = 1 << 20
 """numbers of rows times users spread out at once"""
 DENSE = 20_000
@@ -164,7 +166,11 @@ class SharedRows:
 
     def times(self, x: Floats) -> Floats:
         """A x."""
-        return np.asarray(np.bincount(self.row, self.entry * x[self.each], self.size), np.float64)
+        found = np.zeros(self.size)
+        for start in range(0, len(self.row), PIECE):
+            some = slice(start, start + PIECE)
+            found += np.bincount(self.row[some], self.entry[some] * x[self.each[some]], self.size)
+        return found
 
     def back(self, p: Floats) -> Floats:
         """A^T p."""

@@ -1,25 +1,26 @@
 """The columns of a question, as many as there are pairs, of which few are looked at closely.
 
-`Grid` reads a plain instance as it is, so that it costs no more than the tasks do; `Listed` holds
+`Grid` reads a plain instance as it is, so that it costs no more than the tasks do; `listed` holds
 the lowered system of any rules. Both count in the units of a `Question`: tasks and shares of each
 user, rows, all powers of two but for shares counted in tasks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from fairopt.certificates import digits
+from fairopt.certificates.by_entries import Entries, entries, least, profit
 from fairopt.certificates.dense import profits, used
-from fairopt.certificates.kept import Entries, entries, least
+from fairopt.certificates.listed import Listed
 from fairopt.formulas import rows
-from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats, Instance, Ints
 
+USERS = 1 << 13
+"""users of whom costs are worked out at once"""
 DENSE = 20_000
 """entries from which tables are summed up in pieces"""
 FILLED = 12
@@ -133,7 +134,7 @@ class Grid:
         error."""
         servers, resources = self.shape[1:]
         if len(columns) * resources <= DENSE or len(price) > 2:
-            return _profit(self, columns, len(columns), price, value)
+            return profit(self, columns, len(columns), price, value)
         p = price / self.row_unit
         more = None
         if len(self.limited):
@@ -170,168 +171,58 @@ class Grid:
 
     def cost(self, price: Floats) -> Floats:
         """(P,) price of a task of each column, for prices (M,); inf where not eligible."""
+        found = np.empty(self.shape[:2])
+        for some, table in self._tables(price):
+            found[some] = table
+        return found.ravel()
+
+    def _tables(self, price: Floats) -> Iterator[tuple[slice, Floats]]:
+        """Users, and what a task of theirs costs on each server, in pieces that stay in the
+        cache."""
         users, servers, resources = self.shape
         p = price / self.row_unit
         each = p[: servers * resources].reshape(servers, resources)
-        if self.demand.ndim == 2:
-            found = self.demand @ each.T
-        else:
-            found = np.einsum("nir,ir->ni", self.demand, each)
-        if len(self.limited):
-            own = p[servers * resources :] * self.tasks_unit[self.limited]
-            found[self.limited] += own[:, None]
-        if self.eligible is not None:
-            np.copyto(found, np.inf, where=~self.eligible)
-        return np.asarray(found.ravel())
+        own = np.zeros(users if len(self.limited) else 0)
+        if len(own):
+            own[self.limited] = p[servers * resources :] * self.tasks_unit[self.limited]
+        for start in range(0, max(users, 1), USERS):
+            some = slice(start, min(start + USERS, users))
+            if self.demand.ndim == 2:
+                found = self.demand[some] @ each.T
+            else:
+                found = np.einsum("nir,ir->ni", self.demand[some], each)
+            if len(own):
+                found += own[some, None]
+            if self.eligible is not None:
+                np.copyto(found, np.inf, where=~self.eligible[some])
+            yield some, found
 
-    def below(self, cost: Floats, value: Floats) -> Ints:
-        """The columns whose task costs at most what it is worth at a value (N,) of a share."""
-        users, servers, _ = self.shape
-        table = cost.reshape(users, servers)
-        if self.score is None:
-            return np.flatnonzero(table <= value[:, None])
-        return np.flatnonzero(table <= value[:, None] * self.score)
+    def within(self, price: Floats, value: Floats) -> Ints:
+        """The columns whose task costs, at prices (M,), at most what it is worth at a value (N,) of
+        a share."""
+        servers, found = self.shape[1], []
+        for some, table in self._tables(price):
+            most = value[some, None]
+            most = most if self.score is None else most * self.score[some]
+            found.append(np.flatnonzero(table <= most) + some.start * servers)
+        return np.concatenate(found)
 
     def least(self, price: Floats) -> Floats:
         """(N,) the least that a unit of share costs at prices (M,)."""
         return least(self, price)
 
+    def _least(self, price: Floats) -> Floats:
+        return np.concatenate([self._cheapest(table, some) for some, table in self._tables(price)])
+
     def cheapest(self, cost: Floats) -> Floats:
         """(N,) the least that a unit of share costs."""
-        users, servers, _ = self.shape
-        table = cost.reshape(users, servers)
+        return self._cheapest(cost.reshape(self.shape[:2]), slice(None))
+
+    def _cheapest(self, table: Floats, users: slice) -> Floats:
         if self.score is None:
             return rows.least(table)
-        dear = np.full(table.shape, np.inf)
-        return rows.least(np.divide(table, self.score, out=dear, where=self.score > 0))
-
-
-@dataclass(frozen=True)
-class Listed:
-    """The eligible columns of the lowered system `low`, then its flows.
-
-    Parameters
-    ----------
-    matrix : (M, P + F), by columns. of_column, score : (P,) user and share of a task.
-    same : (N,) whose limit is no row. shut : (P,) columns that hold nothing, as a rule says.
-    """
-
-    low: Lowered
-    matrix: Any
-    of_column: Ints
-    score: Floats
-    same: Bools
-    shut: Bools
-
-    @classmethod
-    def of(
-        cls,
-        matrix: Any,
-        low: Lowered,
-        tasks_unit: Floats,
-        share_unit: Floats,
-        same: Bools,
-        row_unit: Floats,
-        shut: Bools,
-    ) -> Listed:
-        """Columns as rows list them, and what a unit of each is worth in the units of the proof."""
-        matrix = matrix.copy()
-        column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
-        first = matrix.indices[matrix.indptr[low.columns : -1]]
-        unit = np.concatenate([tasks_unit[low.owner], row_unit[first]])
-        matrix.data = matrix.data * unit[column] / row_unit[matrix.indices]
-        scale = tasks_unit / share_unit
-        score = np.where(same[low.owner], 1.0, low.score * scale[low.owner])
-        return cls(low, matrix, low.owner, score, same, shut)
-
-    @property
-    def count(self) -> int:
-        """P."""
-        return len(self.of_column)
-
-    @cached_property
-    def _turned(self) -> Any:
-        """(P + F, M) the matrix, transposed; of few entries with those that are 0."""
-        rows, columns = self.matrix.shape
-        return self.matrix.T if rows * columns > DENSE else self.matrix.toarray().T.copy()
-
-    def owner(self, columns: Ints) -> Ints:
-        """User of each of these columns."""
-        found: Ints = self.of_column[columns]
-        return found
-
-    def worth(self, columns: Ints) -> Floats:
-        """Share of a task of each of these columns."""
-        found: Floats = self.score[columns]
-        return found
-
-    def entries(self, columns: Ints) -> Entries:
-        """The entries of these columns, tasks or flows; see `Entries`."""
-        return entries(self, columns)
-
-    def _entries(self, columns: Ints) -> Entries:
-        start, end = self.matrix.indptr[columns], self.matrix.indptr[columns + 1]
-        size = end - start
-        each = np.repeat(np.arange(len(columns)), size)
-        at = np.arange(size.sum()) + np.repeat(start - np.cumsum(size) + size, size)
-        return self.matrix.indices[at].astype(np.int64), each, self.matrix.data[at]
-
-    def left(self, rhs: Floats, columns: Ints, amount: Floats) -> tuple[Floats, Floats]:
-        """(M,) what amounts (k, C) of these columns, tasks or flows, leave of rows; its error."""
-        row, each, entry = self.entries(columns)
-        return digits.remainders(rhs, row, entry, amount[:, each])
-
-    def profit(self, columns: Ints, price: Floats, value: Floats) -> tuple[Floats, Floats]:
-        """(K,) what tasks are worth at values (k, N) less their cost at prices (k, M), of flows
-        what they cost less, and its error; columns in order."""
-        return _profit(self, columns, int(np.searchsorted(columns, self.count)), price, value)
-
-    def open(self, columns: Ints) -> Bools:
-        """Which of these columns may hold tasks."""
-        return np.asarray(~self.shut[columns])
-
-    def of_users(self, users: Bools, rows: Bools, flows: Ints) -> tuple[Ints, Listed, Ints]:
-        """The columns of some users, as the whole counts them and of their own, and their rows."""
-        tasks, at = np.flatnonzero(users[self.of_column]), np.flatnonzero(rows)
-        matrix = self.matrix[:, np.concatenate([tasks, self.count + flows])].tocsr()[at].tocsc()
-        owner = (np.cumsum(users) - 1)[self.of_column[tasks]]
-        found = Listed(
-            self.low, matrix, owner, self.score[tasks], self.same[users], self.shut[tasks]
-        )
-        return tasks, found, at
-
-    def cost(self, price: Floats) -> Floats:
-        """(P,) price of a task of each column, for prices (M,); inf where it may hold none."""
-        found: Floats = (self._turned @ price)[: self.count]
-        return np.where(self.shut, np.inf, found) if self.shut.any() else found
-
-    def below(self, cost: Floats, value: Floats) -> Ints:
-        """The columns whose task costs at most what it is worth at a value (N,) of a share."""
-        return np.flatnonzero(cost <= value[self.of_column] * self.score)
-
-    def least(self, price: Floats) -> Floats:
-        """(N,) the least that a unit of share costs at prices (M,)."""
-        return least(self, price)
-
-    def cheapest(self, cost: Floats) -> Floats:
-        """(N,) the least that a unit of share costs."""
-        found = np.full(len(self.same), np.inf)
-        np.minimum.at(found, self.of_column, cost / self.score)
-        return found
-
-
-def _profit(
-    columns: Grid | Listed, near: Ints, tasks: int, price: Floats, value: Floats
-) -> tuple[Floats, Floats]:
-    """`profit`, entry by entry; the first `tasks` are tasks."""
-    row, each, entry = columns.entries(near)
-    minus = -value[:, columns.owner(near[:tasks])]
-    return digits.remainders(
-        np.zeros(len(near)),
-        np.concatenate([each, np.arange(tasks)]),
-        np.concatenate([entry, columns.worth(near[:tasks])]),
-        np.concatenate([price[:, row], minus], axis=1),
-    )
+        score, dear = self.score[users], np.full(table.shape, np.inf)
+        return rows.least(np.divide(table, score, out=dear, where=score > 0))
 
 
 Columns = Grid | Listed

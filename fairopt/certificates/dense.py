@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt import fast
-from fairopt.certificates import compiled
 from fairopt.certificates.digits import SURE, exact_product, exact_sum
 from fairopt.instance import Floats, Ints
 
@@ -38,6 +37,8 @@ def used(demand: Floats, servers: int, columns: Ints, amount: Floats) -> tuple[F
     """
     users, resources = demand.shape
     if fast.chosen(users * servers):
+        from fairopt.certificates import compiled
+
         return compiled.used(demand, servers, columns, amount)
     high, low, error, whole = (np.zeros((servers, resources)) for _ in range(4))
     starts = np.arange(0, users, USERS)
@@ -96,6 +97,8 @@ def profits(
     """
     resources = price.shape[2]
     if demand.ndim == 2 and fast.chosen(len(demand) * price.shape[1]):
+        from fairopt.certificates import compiled
+
         found, size = compiled.profits(demand, price, worth, value, more, columns)
         return found, SURE * size
     found, error = np.empty(len(columns)), np.empty(len(columns))

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.certificates.bound import Place
 from fairopt.certificates.given import Given
 from fairopt.certificates.losses import loss
+from fairopt.certificates.places import Place
 from fairopt.certificates.question import Question
 from fairopt.formulas import welfare
 from fairopt.instance import Floats

@@ -14,15 +14,16 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates import even
 from fairopt.certificates.asking import asked
-from fairopt.certificates.bound import ROUND, Place, Proved, nothing
+from fairopt.certificates.bound import Proved, nothing
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.duality import bill, equal_rise, pulled_gap, rise_to
 from fairopt.certificates.duality import gap as duality_gap
 from fairopt.certificates.given import Given, given, named, read
 from fairopt.certificates.guessed import NO_PRICES, with_prices
 from fairopt.certificates.linear import linear
+from fairopt.certificates.places import ROUND, Place
 from fairopt.certificates.question import NOBODY, Question
-from fairopt.certificates.search import SearchFound, place_of, scale
+from fairopt.certificates.search import SearchFound, scale, values_of
 from fairopt.certificates.told import Told, as_it_is, logs, of, searched, told
 from fairopt.formulas import welfare
 from fairopt.instance import Floats, Ints, remembered
@@ -257,8 +258,8 @@ def sights(alloc: Allocation) -> Floats:
             if not question.alpha:
                 return proof(alloc).off
             answer = read(alloc, question)
-            place = place_of(question, answer)
-            log_t, _ = question.log_best(np.log(place.value[0]), place.log_unit)
+            _, value, unit = values_of(question, answer)
+            log_t, _ = question.log_best(np.log(value), unit)
             log_share, floor = logs(question, answer)
             best = np.maximum(np.log(question.base + np.exp(log_t)), floor)
             apart = np.abs(log_share - best)

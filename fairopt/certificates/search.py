@@ -19,8 +19,9 @@ import numpy as np
 from fairopt import clock
 from fairopt.certificates import digits
 from fairopt.certificates.active import CHEAPER, ActivePlace, clean, stepped
-from fairopt.certificates.bound import Place, PlaceSums, Proved, bound, nothing, rest, sums
+from fairopt.certificates.bound import Proved, bound, nothing
 from fairopt.certificates.given import Given
+from fairopt.certificates.places import Place, PlaceSums, rest, sums
 from fairopt.certificates.question import Question
 from fairopt.certificates.thinned import thinned
 from fairopt.formulas import welfare
@@ -152,8 +153,24 @@ def _better(
 
 def place_of(question: Question, answer: Given, parts: int = 2) -> Place:
     """The answer as it is, its prices in the unit in which the money of free users is 1."""
-    columns, tasks = question.columns, question.columns.count
-    q = columns.least(answer.price)
+    factor, q, unit = values_of(question, answer)
+    held, amount = answer.held, answer.x
+    if len(answer.y):
+        held = np.concatenate([held, question.columns.count + np.arange(len(answer.y))])
+        amount = np.concatenate([amount, answer.y])
+    return Place(
+        held,
+        digits.of(amount, parts),
+        digits.of(answer.price * factor, parts),
+        digits.of(q, parts),
+        unit,
+    )
+
+
+def values_of(question: Question, answer: Given) -> tuple[float, Floats, float]:
+    """What prices are multiplied by so that the money of free users is 1, (N,) the least that a
+    unit of share costs then, and log of that money."""
+    q = question.columns.least(answer.price)
     t = np.maximum(answer.share - question.base, 0.0)
     free = (t > 0) & (answer.share < question.most * (1 - 1e-9))
     free = free if free.any() else t > 0
@@ -164,15 +181,7 @@ def place_of(question: Question, answer: Given, parts: int = 2) -> Place:
         factor = float(np.exp(scale(question, answer, np.log(q)) - unit))
     else:  # pulls have a unit of money, and prices have been brought to it
         factor = float(np.exp(answer.log_money - unit))
-    held = np.concatenate([answer.held, tasks + np.arange(len(answer.y))])
-    amount = np.concatenate([answer.x, answer.y])
-    return Place(
-        held,
-        digits.of(amount, parts),
-        digits.of(answer.price * factor, parts),
-        digits.of(q * factor, parts),
-        unit,
-    )
+    return factor, q * factor, unit
 
 
 def scale(question: Question, answer: Given, log_q: Floats) -> float:
@@ -320,4 +329,4 @@ def _within(question: Question, place: Place, seen: PlaceSums) -> tuple[PlaceSum
     return replace(seen, rest=known), place
 
 
-__all__ = ["ENOUGH", "ROOMS", "STEPS", "SearchFound", "place_of", "scale", "search"]
+__all__ = ["ENOUGH", "ROOMS", "STEPS", "SearchFound", "place_of", "scale", "search", "values_of"]

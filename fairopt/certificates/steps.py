@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.certificates.bound import Place, PlaceSums
 from fairopt.certificates.by_rows import LOOSE, Missing, by_rows, finite
 from fairopt.certificates.by_wants import by_wants
 from fairopt.certificates.pinned import left_out
+from fairopt.certificates.places import Place, PlaceSums
 from fairopt.certificates.question import Question
 from fairopt.instance import Bools, Floats, Ints
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.certificates.bound import Place, rest
 from fairopt.certificates.losses import loss_above
+from fairopt.certificates.places import Place, rest
 from fairopt.certificates.question import NOBODY, Question
 from fairopt.instance import Bools, Floats, Ints
 

@@ -15,8 +15,9 @@ import pytest
 import fairopt as fo
 from benchmarks.trust import kinds
 from fairopt.certificates.asking import asked
-from fairopt.certificates.bound import Place, bound, sums
+from fairopt.certificates.bound import bound
 from fairopt.certificates.given import given
+from fairopt.certificates.places import Place, sums
 from fairopt.certificates.question import Question
 from fairopt.certificates.search import place_of
 from tests.oracles.places import eps_of

@@ -12,7 +12,7 @@ from decimal import localcontext
 
 import numpy as np
 
-from fairopt.certificates.bound import Place
+from fairopt.certificates.places import Place
 from fairopt.certificates.question import Question
 
 from .optimum import loss

@@ -1,9 +1,12 @@
-"""What columns were asked for before, kept with them: a search asks for the same again."""
+"""What columns of any kind know entry by entry; some is kept: a search asks for the same again."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
+import numpy as np
+
+from fairopt.certificates import digits
 from fairopt.instance import Floats, Ints
 
 KEPT, MOST = 200, 16
@@ -17,19 +20,15 @@ class Costs(Protocol):
 
     def _entries(self, columns: Ints) -> Entries: ...
 
-    def cost(self, price: Floats) -> Floats:
-        """(P,) price of a task of each column, for prices (M,)."""
-
-    def cheapest(self, cost: Floats) -> Floats:
-        """(N,) the least that a unit of share costs."""
+    def _least(self, price: Floats) -> Floats: ...
 
 
 def least(owner: Costs, price: Floats) -> Floats:
     """(N,) the least that a unit of share costs at prices; those of the last prices are kept."""
-    known: dict[bytes, Floats] = owner.__dict__.setdefault("_cheapest", {})
+    known: dict[bytes, Floats] = owner.__dict__.setdefault("_least_at", {})
     key = price.tobytes()
     if key not in known:
-        found = owner.cheapest(owner.cost(price))
+        found = owner._least(price)
         found.flags.writeable = False
         known.clear()
         known[key] = found
@@ -51,4 +50,18 @@ def entries(owner: Costs, columns: Ints) -> Entries:
     return known[key]
 
 
-__all__ = ["Entries", "entries", "least"]
+def profit(
+    columns: Any, near: Ints, tasks: int, price: Floats, value: Floats
+) -> tuple[Floats, Floats]:
+    """`profit`, entry by entry; the first `tasks` are tasks."""
+    row, each, entry = columns.entries(near)
+    minus = -value[:, columns.owner(near[:tasks])]
+    return digits.remainders(
+        np.zeros(len(near)),
+        np.concatenate([each, np.arange(tasks)]),
+        np.concatenate([entry, columns.worth(near[:tasks])]),
+        np.concatenate([price[:, row], minus], axis=1),
+    )
+
+
+__all__ = ["Entries", "entries", "least", "profit"]

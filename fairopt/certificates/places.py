@@ -1,0 +1,146 @@
+"""A point near an answer, with prices, and the sums of what is left there (`bound`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairopt.certificates import digits
+from fairopt.certificates.decimals import exactly
+from fairopt.certificates.question import Question
+from fairopt.instance import Floats, Ints
+
+NEAR = 1e-9
+"""part above its worth within which a column's price is computed with all digits"""
+PIECE = 1 << 18
+"""columns that are not held looked at together"""
+ROUND = 2.0**-51
+"""error of a sum of a few logarithms, relative to their size"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point and prices, of k floats each; money is counted in exp(log_unit), of parts that share
+    no rule perhaps in units of their own, (N,), of which nothing is summed up.
+
+    Parameters
+    ----------
+    columns : (C,) in order, those that hold something: tasks, then all flows. amount : (k, C).
+    price : (k, M) of rows. value : (k, N) of a unit of share.
+    """
+
+    columns: Ints
+    amount: Floats
+    price: Floats
+    value: Floats
+    log_unit: Any
+
+    def away(self, question: Question) -> Floats:
+        """(N,) log t - (log W - log v) / alpha with all digits."""
+        return exactly(question, self.columns, self.amount, self.value, self.log_unit)
+
+
+@dataclass(frozen=True)
+class PlaceRest:
+    """What is left at a place, each with its error: of rows (M,), of each share up to `most` and
+    of `least` up to it (N,), inf without one. share (N,)."""
+
+    left: Floats
+    left_error: Floats
+    to_most: Floats
+    above_least: Floats
+    share_error: Floats
+    share: Floats
+
+
+@dataclass(frozen=True)
+class PlaceSums:
+    """A place's `rest`, and what columns are worth less their cost.
+
+    held : (K,) the columns held, all flows among them, in order. profit, profit_error : (K,).
+    less : (N,) what a unit of share is worth more than it costs on some column, at most; None where
+        that is not asked for.
+    """
+
+    rest: PlaceRest
+    held: Ints
+    profit: Floats
+    profit_error: Floats
+    less: Floats | None
+
+
+def rest(question: Question, place: Place) -> PlaceRest:
+    """What is left at a place."""
+    columns, users = question.columns, question.users
+    if (pulls := question.pulls) is None:
+        left, error = columns.left(question.rhs, place.columns, place.amount)
+    else:  # of their rows e q - z
+        row, each, entry = columns.entries(place.columns)
+        left, error = digits.remainders(
+            question.rhs,
+            np.concatenate([row, pulls.rows]),
+            np.concatenate([entry, -pulls.give(place.log_unit)]),
+            np.concatenate([place.amount[:, each], place.price[:, pulls.rows]], axis=1),
+        )
+    own = np.flatnonzero(place.columns < columns.count)
+    owner, worth = columns.owner(place.columns[own]), columns.worth(place.columns[own])
+    amount = place.amount[:, own]
+    share = np.asarray(np.bincount(owner, worth * amount[0], users), np.float64)
+    ends, errors = [], np.zeros(users)
+    for end in (question.most, question.least):
+        some = np.isfinite(end) & (end > 0)
+        apart = np.full(users, np.inf)
+        if some.any():
+            on = np.flatnonzero(some[owner])
+            found, wrong = digits.remainders(
+                np.where(some, end, 0.0), owner[on], worth[on], amount[:, on]
+            )
+            apart[some], errors = found[some], np.maximum(errors, np.where(some, wrong, 0.0))
+        ends.append(apart)
+    return PlaceRest(left, error, ends[0], -ends[1], errors, share)
+
+
+def sums(
+    question: Question, place: Place, known: PlaceRest | None = None, alone: bool = False
+) -> PlaceSums:
+    """All sums at a place; `known` is its `rest`; `alone`: of the columns held alone, for a step
+    from a place of which nothing is proved."""
+    columns = question.columns
+    known = rest(question, place) if known is None else known
+    mine = place.columns < columns.count
+    flows = columns.count + np.arange(len(question.low))
+    held = np.concatenate([place.columns[mine], flows])
+    profit, error = columns.profit(held, place.price, place.value)
+    seen = PlaceSums(known, held, profit, error, None)
+    return seen if alone else replace(seen, less=lessened(question, place, seen))
+
+
+def lessened(question: Question, place: Place, seen: PlaceSums) -> Floats:
+    """(N,) by how much the value is too large for some column, rounded up; of those that are
+    neither held nor near enough it is not."""
+    columns = question.columns
+    mine = seen.held[seen.held < columns.count]
+    looked = np.zeros(columns.count, dtype=bool)
+    looked[columns.within(place.price[0], place.value[0] * (1 + NEAR))] = True
+    if question.signed is not None:
+        looked[question.signed] = True
+    looked[mine] = False
+    others = np.flatnonzero(looked)
+    found = np.zeros(question.users)
+    _raise(question, found, mine, seen.profit[: len(mine)] + seen.profit_error[: len(mine)])
+    for start in range(0, len(others), PIECE):
+        some = others[start : start + PIECE]
+        profit, error = columns.profit(some, place.price, place.value)
+        _raise(question, found, some, profit + error)
+    return found
+
+
+def _raise(question: Question, found: Floats, columns: Ints, more: Floats) -> None:
+    """Brings `found` (N,) to what columns are worth more than they cost, in units of share."""
+    worth = question.columns.worth(columns)
+    np.maximum.at(found, question.columns.owner(columns), more / worth * (1 + ROUND))
+
+
+__all__ = ["ROUND", "Place", "PlaceRest", "PlaceSums", "lessened", "rest", "sums"]
