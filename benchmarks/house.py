@@ -253,7 +253,6 @@ nested rounds, starts, partitions). What stays, each because it was measured:
 - **The trade-off** has two methods (`engines/penalties/`): without the one in relative terms 26 of
   38 draws with weights over twelve decades are certified, with it 34; it is dense, and knows up to
   600 unknowns.
-- **The central path** (`engines/interior/central.py`) alone finds one of 735 trust draws.
 - **Price space, the pool and `start=`** are three methods, each the faster one in its place
   ([where the engines change](crossovers.md)).
 

@@ -113,8 +113,6 @@ def page(found: dict[str, list[Row]]) -> str:
 OTHERS = (
     "## Constants that are not about speed",
     "",
-    "`fairopt.solving.ladder:STEEPEST = 10.0`: alpha above which general solvers are known to "
-    "report wrong answers as optimal; the central path goes first. "
     "`fairopt.solving.ladder:SMALL = 3000`: pairs up to which an interior answer is polished "
     "to rounding even where the judge is content. "
     "`fairopt.solving.engines.smoothed.newton:FLATTEST = 0.1`: smallest alpha of prices smoothed; "

@@ -50,11 +50,8 @@ def undecided(alloc: Allocation, error: float) -> bool:
     return bool(near.any())
 
 
-STEEPEST = 10.0
-"""alpha above which the central path goes before general solvers, which then report wrong answers
-as optimal"""
-WIDEST = 14.0
-"""decades of weights, as a difference of natural logarithms, from which the same holds"""
+STEEP = 5.0
+"""alpha above which users of next to no money may be answered once more, after all others"""
 NEARLY = 1e-2
 """error of an answer by smoothed prices above which its path is not gone on"""
 MANY = 1_000_000
@@ -63,7 +60,7 @@ LINEAR = 5_000
 """users up to which a simplex method is faster at alpha 0: at 20,000 the path takes 0.7 times as
 long, at 100,000 a quarter"""
 SMALL = 3_000
-"""pairs up to which the polish and the central path go before the general solvers"""
+"""pairs up to which the polish goes before the general solvers"""
 
 
 def polish(question: Question, point: Point) -> Point | None:
@@ -88,7 +85,7 @@ class AlphaLadder(Best):
         self.question = Question.of(
             instance, score, float(notion.alpha), bool(notion.weight_inside)
         )
-        self.tried = self.pooled = False
+        self.pooled = False
         self.point: Point | None = None
         self.once: list[Tried] = []
         """answers that were judged by one search alone"""
@@ -175,20 +172,29 @@ class AlphaLadder(Best):
         return self.enough() or (not self.few() and self.rank[2] <= SURE)
 
     def steep(self) -> bool:
-        """Whether general solvers are known to give wrong answers here."""
-        spread = np.ptp(self.question.log_w) > WIDEST
-        return self.polished and bool(self.question.alpha > STEEPEST or spread)
+        """Whether money may be spread so far that the path loses users of next to none."""
+        return self.near() and self.polished and self.few() and self.question.alpha > STEEP
 
-    def central_path(self) -> bool:
-        """The central path, polished; whether that certified an answer."""
-        from fairopt.solving.engines.interior import central
+    def least_last(self) -> None:
+        """From the best answer, users of next to no money once more, all others held."""
+        best = self.best
+        assert best is not None and best.prices is not None and best.limit_prices is not None
+        prices = best.prices, best.limit_prices
+        self.judge(LEAST, plain.least_last(self.question, best.shares, *prices))
+        self.mended()
 
-        self.tried = True
-        point = central.follow(self.question)
-        self.judge("central path", point)
-        if point is not None:
-            self.judge("polish", polish(self.question, point))
-            self.mended()
+    def all_limited(self) -> bool:
+        """Whether all that anybody can want is its limit: where no answer is enough, and money of
+        limits is too far apart for the path, everybody may still have that."""
+        question = self.question
+        limited = bool(np.isfinite(self.instance.limit).all())
+        return self.short() and limited and question.alpha > 0 and question.one_score
+
+    def at_limits(self) -> bool:
+        """Everybody at its limit, if there is room; whether that is enough."""
+        from fairopt.solving.engines.programs import linear
+
+        self.judge(LIMITS, linear.at_limits(self.question))
         return self.enough()
 
     def mended(self) -> None:
@@ -278,7 +284,8 @@ class AlphaLadder(Best):
         return np.maximum(share, 1e-12 * units.alone(question))
 
 
-SIMPLEX = "simplex, refined"
+SIMPLEX, LIMITS = "simplex, refined", "everybody at the limit"
+LEAST = "least money last"
 OURS: tuple[Rung[AlphaLadder], ...] = (
     Rung("interior, small", lambda part: True, AlphaLadder.small),
     Rung("pool", AlphaLadder.rough, AlphaLadder.one_pool),
@@ -294,6 +301,7 @@ OURS: tuple[Rung[AlphaLadder], ...] = (
     ),
     Rung("judged closely", AlphaLadder.short, AlphaLadder.closely),
     Rung("nearby", AlphaLadder.short, AlphaLadder.mended),
+    Rung(LEAST, lambda part: part.short() and part.steep(), AlphaLadder.least_last),
     Rung(
         "prices, smoothed",
         lambda part: (
@@ -305,6 +313,7 @@ OURS: tuple[Rung[AlphaLadder], ...] = (
         AlphaLadder.jobs,
     ),
     Rung("polish", AlphaLadder.rough_or_undecided, AlphaLadder.polish),
+    Rung(LIMITS, AlphaLadder.all_limited, AlphaLadder.at_limits),
     Rung("certified, or no other helps", AlphaLadder.no_other_helps, lambda part: True),
     Rung(SIMPLEX, lambda part: part.question.alpha == 0, AlphaLadder.simplex),
 )
@@ -313,21 +322,10 @@ OURS: tuple[Rung[AlphaLadder], ...] = (
 
 def rungs(part: AlphaLadder, solver: str) -> Iterator[Rung[AlphaLadder]]:
     """What is tried for one part: ours first, unless a general solver was named."""
-    alone = solver == "interior"
-    if alone or solver == "auto":
+    if solver in ("auto", "interior"):
         yield from OURS
-    # where general solvers give wrong answers the central path goes first, for any other it is the
-    # last resort; its factorisations fill up, so of many pairs it waits until all were tried
-    first = Rung("central path", lambda part: part.polished, AlphaLadder.central_path)
-    if alone or part.steep():
-        yield first
-    again = Rung(first.name, lambda part: part.polished and not part.tried, first.run)
-    if not alone:
+    if solver != "interior":
         for settings in conic.ladder(solver, part.question.alpha == 0):
             yield Rung(
                 settings.label, AlphaLadder.short, partial(AlphaLadder.program, settings=settings)
             )
-            if part.few() and part.short():
-                yield again
-    if part.best is not None and part.short():
-        yield again

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import fairopt as fo
 from fairopt.allocation import writing as results
 from fairopt.solving.engines.compact import small as compact
-from fairopt.solving.engines.interior import central
 from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import Point
 from fairopt.solving.engines.programs import conic, linear
@@ -259,7 +258,7 @@ def test_a_solver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None
     assert fo.solve(inst, fo.ProportionalFair()).certificate.certified
 
 
-OURS = ("interior", "interior, small", "reduce", "simplex, refined")
+OURS = ("interior", "interior, small", "reduce", "simplex, refined", "everybody at the limit")
 
 
 def _lie(program: Any, instance: fo.Instance, settings: Any) -> tuple[Point, str]:
@@ -276,7 +275,6 @@ def test_a_solver_that_lies_is_never_believed(
 ) -> None:
     inst = model(name)
     monkeypatch.setattr(conic, "run", _lie)
-    monkeypatch.setattr(central, "follow", lambda question: None)
     monkeypatch.setattr(compact, "follow", lambda question: None)
     for engine, way in ((plain, "follow"), (linear, "solve")):
         monkeypatch.setattr(engine, way, lambda asked: _lie(None, asked.instance, None)[0])

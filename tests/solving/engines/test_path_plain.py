@@ -65,7 +65,7 @@ def test_proved_without_polish(alpha, limits):
 @pytest.mark.parametrize("alpha", [50.0, 100.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_steepest_with_polish(seed, alpha):
-    # users whose money is 1e-30 of others' are left to the polish and the central path
+    # users whose money is 1e-30 of others' are left to the polish
     inst = family(seed, 0.0, decades=0)
     assert fo.solve(inst, AlphaFair(alpha), solver="interior").certificate.certified
 
@@ -99,7 +99,13 @@ def test_named_alone_it_falls_back_on_its_own_kin_only():
     inst = random_instance(4, 3, 2, seed=3, limits=1.0)
     notion = fo.AlphaFair(2.0, criterion="dominant-share")
     steps = {step["step"] for step in fo.solve(inst, notion, solver="interior").steps}
-    assert steps <= {"interior", "interior, small", "central path", "polish"}
+    assert steps <= {
+        "interior",
+        "interior, small",
+        "everybody at the limit",
+        "least money last",
+        "polish",
+    }
 
 
 # -- many near ties -------------------------------------------------------------------------------
@@ -120,3 +126,15 @@ def test_clusters_with_many_near_ties_need_no_other_method(
     assert tried[0] in ("interior", "interior, small")
     assert set(tried[1:]) <= {"interior", "polish", "nearby"}
     assert max(alloc.certificate.gap, alloc.certificate.residual) < 1e-8
+
+
+@pytest.mark.parametrize(
+    "name, last", [("strategy-proof-5", "nearby"), ("strategy-proof-5-lied", "least money last")]
+)
+def test_one_of_next_to_no_money_is_not_lost(name, last):
+    """The fourth user pays e^-75 of all money, or less: below the rounding of prices of rows that
+    it stays away from, and of where the others, who may be placed in many ways, are."""
+    inst = fo.read(f"counterexamples/{name}").instance
+    alloc = fo.solve(inst, AlphaFair(100.0), solver="interior")
+    proved = [step["step"] for step in alloc.steps if step.get("residual", np.inf) < 1e-9]
+    assert proved[0] == last

@@ -9,6 +9,7 @@ import pytest
 
 import fairopt as fo
 from fairopt.solving.engines.programs import linear
+from tests.engine_cases import judged, question
 
 
 def test_gains_over_twenty_decades_are_all_seen() -> None:
@@ -63,3 +64,35 @@ def test_throughput_over_twelve_decades_with_tiny_limits() -> None:
             limit,
         )
         assert fo.solve(inst, fo.Throughput()).certificate.certified
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 100.0])
+def test_everybody_at_the_limit(alpha: float) -> None:
+    """Proved where there is room, by prices of limits alone; nothing where there is not."""
+    demand, limit = [[1.0, 2.0], [3.0, 1.0], [1.0, 1.0]], [1e-6, 2.0, 1.0]
+    inst = fo.Instance(demand, [[4.0, 2.0], [4.0, 2.0]], weight=[1.0, 1e-9, 1e3], limit=limit)
+    asked = question(inst, alpha)
+    found = linear.at_limits(asked)
+    assert found is not None
+    np.testing.assert_allclose(found.tasks(inst).sum(axis=1), limit, rtol=1e-12)
+    assert not found.rows.any()
+    if alpha <= 1:  # beyond, the ladder computes the money of limits again from the shares
+        assert judged(asked, found).certified
+    assert fo.solve(inst, fo.AlphaFair(alpha)).certificate.certified
+    assert linear.at_limits(question(inst.replace(limit=[3.0, 3.0, 3.0]), alpha)) is None
+
+
+def test_limits_whose_money_is_decades_apart_need_no_second_path() -> None:
+    """It ended uncertified after the path and every general solver: nobody is held by a row."""
+    rng = np.random.default_rng([77, 531])
+    users, servers, resources = rng.integers(2, 13), rng.integers(1, 6), rng.integers(1, 5)
+    demand = rng.uniform(0.1, 1, (users, resources))
+    capacity = rng.uniform(0.5, 2, (servers, resources)) * users
+    weight = 10 ** rng.uniform(-6, 6, users)
+    demand = demand * 10 ** rng.uniform(-3, 3, (users, 1))
+    inst = fo.Instance(demand, capacity * 10 ** rng.uniform(-2, 2, (servers, 1)), weight=weight)
+    most = inst.alone.sum(axis=1) / users * 10 ** rng.uniform(-3, 0.5, users)
+    assert (rng.random(users) < 0.6).all()
+    alloc = fo.solve(inst.replace(limit=most), fo.AlphaFair(50.0))
+    assert alloc.steps[-1]["step"] == "everybody at the limit"
+    np.testing.assert_allclose(alloc.totals, most, rtol=1e-9)

@@ -145,9 +145,10 @@ def _cleared(path: Path, state: Floats) -> tuple[Floats, Floats, Floats]:
     )
     part[frame.count :] /= paid[frame.bounded]
     cleared = np.where(s.price * part < CLEAR * s.slack, 0.0, s.price)
+    rent = layout.of_limits(s.rent)
+    cleared = _kept_out(path, cleared, q - (frame.limit * frame.to(rent))[: len(q)], q)
     price = np.zeros(frame.rows)
     price[frame.shared], price[frame.alone] = cleared[: frame.count], cleared[frame.count :]
-    rent = layout.of_limits(s.rent)
     # beyond the smaller weight that a user at its limit counted with
     log_value = np.minimum(path.log_true - path.alpha * np.log(s.share), MOST)
     beyond = np.exp(log_value) - np.exp(path.log_w - path.alpha * np.log(s.share))
@@ -157,3 +158,23 @@ def _cleared(path: Path, state: Floats) -> tuple[Floats, Floats, Floats]:
     pledge = np.zeros(frame.users)
     pledge[layout.floored] = s.pledge
     return z[:tasks], price, pledge
+
+
+def _kept_out(path: Path, price: Floats, due: Floats, q: Floats) -> Floats:
+    """Prices that are nothing to those who use their rows, where one of far less money would have
+    tasks there for nothing: as high as what that one pays elsewhere.
+
+    due : (P,) what resources for a unit of share may cost beside its limit, q : (P,) what it pays.
+    """
+    frame, count = path.frame, path.frame.count
+    short = due - path.layout.cost(price)[: frame.tasks]
+    if not (short > 0.5 * q).any():
+        return price
+    short = np.concatenate(
+        [np.where(short > 0.5 * q, short, 0.0), np.zeros(frame.columns - len(q))]
+    )
+    none = (price[frame.row] == 0) & (frame.value > 0)
+    taken = np.bincount(frame.column, np.where(none, frame.value, 0.0), frame.columns)
+    price = price.copy()
+    np.maximum.at(price[:count], frame.row[none], (short / taken)[frame.column[none]])
+    return price

@@ -22,6 +22,8 @@ from fairopt import clock
 from fairopt.errors import SolverFailure
 from fairopt.instance import Floats, Instance
 from fairopt.notions.way import Patterns
+from fairopt.solving.engines import units
+from fairopt.solving.engines.interior.limit_money import FURTHEST, in_range
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.programs import conic
 
@@ -109,6 +111,22 @@ def solve(question: Question) -> Point:
     )
     rows, limits = money[: servers * resources], money[servers * resources :]
     return Point(x * unit, rows.reshape(servers, resources), limits)
+
+
+def at_limits(question: Question) -> Point | None:
+    """Everybody at its limit, nothing else having a price; None where there is no room for that.
+
+    All limits are finite, and every user has one score. The money of limits is too far apart for
+    other methods where alpha is large; here it is known, once there is room.
+    """
+    inst, (n, _) = question.instance, question.pairs
+    share = units.best(question) * inst.limit
+    x = solve(question.at(0.0, -np.log(share))).x
+    had = np.bincount(n, x, len(share))
+    if (had < inst.limit * (1 - AGREED)).any():
+        return None
+    money = in_range(question.log_w + (1 - question.alpha) * np.log(share), -FURTHEST)
+    return Point(x * (inst.limit / had)[n], np.zeros(inst.pool.shape), np.exp(money))
 
 
 def maximum(gain: Floats, use: Any, room: Floats, most: Floats) -> tuple[Floats, Floats, Floats]:
