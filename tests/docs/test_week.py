@@ -156,6 +156,95 @@ def placed(plan, work) -> Counter:
     return whole
 
 
+IN = {"general": "16cpu-61Gi", "memory": "32cpu-247Gi", "t4": "48cpu-185Gi-4gpu"}
+IN["a100"] = "96cpu-999Gi-8gpu"
+OUT = ("general-017", "memory-003", "general-044", "general-999")
+
+
+def shape_of(node: str) -> str:
+    return RESERVED if node == "a100-023" else IN[node.rpartition("-")[0]]
+
+
+def allowed(folder, pod) -> set[str]:
+    """The shapes whose labels and taints let a pod in."""
+    found = set()
+    for own in read(folder / "monday.json"):
+        if own["kind"] == "Node" and own["metadata"]["name"] not in OUT:
+            spec, labels = pod["spec"], own["metadata"]["labels"]
+            tolerated = {each["key"] for each in spec.get("tolerations", [])}
+            taints = {each["key"] for each in own["spec"]["taints"]}
+            if spec.get("nodeSelector", {}).items() <= labels.items() and taints <= tolerated:
+                found.add(shape_of(own["metadata"]["name"]))
+    return found
+
+
+def test_audit(week):
+    """What could be held, and the fewest moves, by linear programs written down here."""
+    import numpy as np
+    from scipy.optimize import linprog
+
+    work = pods(week, "monday.json")
+    names = [name for name in sorted(work) if name not in WAITING]
+    count = dict(SERVING) | {RESERVED: 1}
+    shapes = list(count)
+    held = np.zeros((len(names), len(shapes)))
+    left_out = 0
+    for k, name in enumerate(names):
+        for own in work[name]:
+            node = own["spec"].get("nodeName")
+            left_out += node in OUT
+            if node and node not in OUT:
+                held[k, shapes.index(shape_of(node))] += 1
+    assert numbers("24", "tasks", after="$ fairopt audit") == []
+    assert left_out == 24
+    needs = [request(work[name][0]) for name in names]
+    may = np.array([[s in allowed(week, work[name][0]) for s in shapes] for name in names])
+    rows, most = [], []
+    for i, shape in enumerate(shapes):
+        room = dict(zip(("cpu", "memory", "nvidia.com/gpu"), ROOM[shape], strict=True))
+        for key, x in {**room, "pods": 109}.items():
+            row = np.zeros(held.shape)
+            row[:, i] = [float(need.get(key, 0)) for need in needs]
+            rows.append(row.ravel())
+            most.append(float(x * count[shape]))
+    per_user = np.kron(np.eye(len(names)), np.ones(len(shapes)))
+    asked = np.array([len(work[name]) for name in names], dtype=float)
+    # one a node, of those that ask for a port of the node or for nodes of their own
+    alone = [name in ("web/edge", "data/quorum") for name in names]
+    upper = np.where(may, np.where(np.array(alone)[:, None], list(count.values()), np.inf), 0.0)
+    total, kept = held.sum(axis=1), (held * may).sum(axis=1)
+    above = {"ml/train", "data/spark"}
+    wanted = due({name: len(own) for name, own in work.items()})
+    for k, name in enumerate(names):
+        told = numbers(name, after="$ fairopt audit")
+        answer = float(wanted[name])
+        assert told[0] == total[k]
+        assert told[1:3] == pytest.approx([answer, answer - total[k]], rel=1e-5, abs=1e-4)
+        floor = np.array([0.0 if own in above else x for own, x in zip(names, kept, strict=True)])
+        floor[k] = 0
+        found = linprog(
+            -per_user[k],
+            np.vstack([rows, per_user, -per_user]),
+            [*most, *asked, *-floor],
+            bounds=list(zip(np.zeros(held.size), upper.ravel(), strict=True)),
+        )
+        assert found.status == 0 and told[3] == pytest.approx(-found.fun, rel=1e-5), name
+    # half of all that is added or taken away
+    one = np.eye(held.size)
+    found = linprog(
+        np.repeat([0.0, 0.5], held.size),
+        np.block(
+            [[np.array(rows), np.zeros((len(rows), held.size))], [one, -one], [-one, -one]]
+        ),
+        [*most, *held.ravel(), *-held.ravel()],
+        np.hstack([per_user, np.zeros(per_user.shape)]),
+        [float(wanted[name]) for name in names],
+        bounds=[*zip(np.zeros(held.size), upper.ravel(), strict=True), *[(0, None)] * held.size],
+    )
+    assert numbers("fewest") == pytest.approx([found.fun], rel=1e-5)
+    assert numbers("broken", "today:")[-1] == (held * ~may).sum() == 1
+
+
 def test_who_is_out_and_why(week):
     items = read(week / "monday.json")
     on = Counter(
