@@ -109,6 +109,7 @@ def measured(size: tuple[int, int, int], density: float, alpha: float) -> Row:
     from cvxpy.error import DCPError, SolverError
 
     row, notion = Row(size, density, alpha, theirs={name: [] for name in WAYS}), fo.AlphaFair(alpha)
+    print(f"{named(size)}, density {density:g}, alpha {alpha:g}", file=sys.stderr)
     for seed in range(DRAWS):
         inst = random_instance(*size, density=density, seed=seed)
         given = data_of(inst, notion)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -24,6 +25,8 @@ import fairopt as fo
 
 RESOURCES = 4
 DENSITIES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+SAID = 50
+"""rows after which it is said how many are done"""
 TIMES = 20
 """times the median of its size that the slowest may take"""
 
@@ -120,7 +123,10 @@ def measured(names: list[str], each: int | None, journal: Path | None) -> list[R
     found = []
     for name in names:  # imports and first calls are nobody's time
         solved(Row(name, *FAMILIES[name].sizes[0], 0.2, False, 0))
-    for row in wanted(names, each):
+    every = list(wanted(names, each))
+    for count, row in enumerate(every):
+        if count % SAID == 0:
+            print(f"{count} of {len(every)}: {row.users} x {row.servers}", file=sys.stderr)
         if row.key not in known:
             known[row.key] = solved(row)
             if journal is not None:
