@@ -233,9 +233,7 @@ def test_audit(week):
     one = np.eye(held.size)
     found = linprog(
         np.repeat([0.0, 0.5], held.size),
-        np.block(
-            [[np.array(rows), np.zeros((len(rows), held.size))], [one, -one], [-one, -one]]
-        ),
+        np.block([[np.array(rows), np.zeros((len(rows), held.size))], [one, -one], [-one, -one]]),
         [*most, *held.ravel(), *-held.ravel()],
         np.hstack([per_user, np.zeros(per_user.shape)]),
         [float(wanted[name]) for name in names],
