@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -250,3 +252,50 @@ def test_a_round_asks_no_money_of_who_is_stopped_later() -> None:
             len(later),
         )
         assert (cost[later] <= 1e-9 * cost.sum()).all()
+
+
+def giving_way(n: int, stages: int, times: float) -> tuple[fo.Instance, float]:
+    """a and c are stopped on a server at (n + 2) / (n + 1), d on the next one at (n + 1) / n, which
+    is higher by about 1 / n^2: so c has a trifle there, for which whoever is at its limit there
+    moves on to the next server, needs `times` as much, and so on. And the share z is left at last,
+    in exact fractions."""
+    users = 4 + stages
+    demand, may = np.zeros((users, stages + 2, 2)), np.zeros((users, stages + 2))
+    demand[:2, 0, 0], demand[1, 1], demand[2, 1, 0] = n + 1, [n + 1, 1], n
+    may[:2, 0] = may[1:3, 1] = 1
+    limit = np.full(users, np.inf)
+    for j in range(stages):
+        demand[3 + j, [1 + j, 2 + j], 1] = [1, times]
+        may[3 + j, 1 + j : 3 + j] = limit[3 + j] = 1
+    demand[-1, -1, 1] = may[-1, -1] = 1
+    capacity = np.ones((stages + 2, 2))
+    capacity[:2, 0] = [2 * (n + 2), n + 1]
+    weight = np.append(np.ones(users - 1), 0.25)
+    level = Fraction(3 * n + 5, 3 * n + 2)
+    moves = 2 * level - Fraction(2 * (n + 2), n + 1)
+    assert 0 < moves < Fraction(1, n**2)
+    inst = fo.Instance(demand, capacity, placement=may, limit=limit, weight=weight)
+    return inst, float(1 - moves * Fraction(times) ** stages)
+
+
+@pytest.mark.parametrize(
+    "n, stages, times", [(2**27, 5, 512), (2**30, 6, 512), (10**10, 7, 300), (2**40, 8, 512)]
+)
+def test_levels_that_differ_by_less_than_a_float_shows_are_two(
+    n: int, stages: int, times: float
+) -> None:
+    """They once counted as one up to a float's digits, so that nobody had to give way: z had up to
+    1 % too much, certified with 2e-15, our own answers too."""
+    inst, due = giving_way(n, stages, times)
+    score = np.ones(inst.shape[:2])
+    kind = fo.MaxMin(criterion=lambda _: score)
+    tasks = np.zeros(inst.shape[:2])
+    tasks[[0, 1], 0], tasks[2, 1] = (n + 2) / (n + 1), (n + 1) / n
+    tasks[np.arange(3, 3 + stages), np.arange(1, 1 + stages)] = tasks[-1, -1] = 1
+    prices = np.zeros((2, stages + 2, 2))
+    prices[0, :2, 0] = prices[1, -1, 1] = 1
+    forged = fo.Allocation(inst, kind, tasks, score=score, level_prices=[*prices])
+    assert 1 / due - 1 > 9e-6 and not judged(forged).certified
+    own = fo.solve(inst, kind, uncertified="return")
+    assert own.certificate is not None
+    assert abs(own.shares[-1] / due - 1) <= 1e-6 or not own.certificate.certified

@@ -12,7 +12,7 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby.begun import of_levels, of_rounds
 from fairopt.certificates.nearby.point import search
-from fairopt.certificates.nearby.points import Point
+from fairopt.certificates.nearby.points import Point, joined
 from fairopt.certificates.nearby.proof import Left, left_open
 from fairopt.certificates.nearby.reach import reach
 from fairopt.certificates.nearby.system import System
@@ -31,6 +31,8 @@ SHARP = 1e-18
 where a point counts at all: of a point that is known no better nothing is proved of later rounds"""
 ROUNDED = 2.0**-49
 """what the logarithm of two shares loses in floats, at most"""
+TURNS = 4
+"""times that rounds of an answer are joined where their levels are in another order"""
 ENOUGH = 1e-9
 """part by which the optimum may be off that needs no other point"""
 
@@ -102,16 +104,24 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
         targets: Targets = Flat(weight, floor, base) if flat else Nested(asked, unit, none)
         held = system.held(alloc)
         best: Nearby | None = None
-        for linked in (False, True):
+        first: Point | None = None
+        for turn in range(2 * TURNS):
+            linked = turn % 2 > 0
             point = search(system, targets, lots, *held, linked)
             left = None if point is None else left_open(system, point, nothing, floor)
-            if point is None or left is None or not left.worst <= SHARP:
+            if point is not None and left is not None and left.worst <= SHARP:
+                found = _found(system, point, left, asked.tree, len(inst.ways), nothing)
+                if best is None or found.far.max() < best.far.max():
+                    best = found
+                if best.far.max() <= ENOUGH:
+                    break
+            if not linked:
+                first = point
                 continue
-            found = _found(system, point, left, asked.tree, len(inst.ways), nothing)
-            if best is None or found.far.max() < best.far.max():
-                best = found
-            if best.far.max() <= ENOUGH:
+            again = joined(lots, first) if flat and best is None and first is not None else None
+            if again is None:
                 break
+            lots = again
     return best
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,8 +13,12 @@ from fairopt.instance import Floats, Ints
 
 NOTHING = 1e-25
 """a user's cheapest price below this part of its dearest is rounding"""
-SAME = 1e-20
-"""levels that differ by a smaller part are one"""
+SAME = 1e-26
+"""levels that differ by a smaller part are one: what rounding leaves of rows makes no more"""
+
+
+NEAR = 1e-12
+"""part by which a level may be below one of an earlier round, and they are one but for rounding"""
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,8 @@ def _above(lot: Lot, last: Lot) -> bool:
     """Whether a lot is at a higher level than the last one, or further along a jump."""
     if lot.part is not None or last.part is not None:
         return True
-    return bool(lot.level[0] > last.level[0] * (1 + SAME))
+    apart = (lot.level[0] - last.level[0]) + (lot.level[1] - last.level[1])
+    return bool(apart > SAME * last.level[0])
 
 
 def whole(system: System, point: Point, lot: Lot, stage: Ints) -> Lot:
@@ -66,3 +72,30 @@ def whole(system: System, point: Point, lot: Lot, stage: Ints) -> Lot:
     used = np.zeros(system.tasks, dtype=bool)
     used[point.columns[point.columns < system.tasks]] = True
     return replace(lot, price=price, value=valued(system, price, used, NOTHING))
+
+
+def joined(lots: Sequence[Lot], point: Point) -> list[Lot] | None:
+    """The lots an answer tells, with those users in a later one who pay at its prices and are above
+    it by some last digits: they give way to it. None where there are none.
+
+    Parameters
+    ----------
+    point : that these lots mean.
+    """
+    of = np.full(point.due.shape[1], -1)
+    level, stage = np.zeros((2, len(of))), np.full(len(of), -1)
+    for k, lot in enumerate(lots):
+        of[lot.users] = k
+    for lot in point.lots:
+        level[:, lot.users], stage[lot.users] = lot.level[:, None], lot.stage
+    found = False
+    for lot in point.lots:
+        apart = (level[0] - lot.level[0]) + (level[1] - lot.level[1])
+        near = (apart > SAME * lot.level[0]) & (apart < NEAR * lot.level[0])
+        to = int(of[lot.users[0]])
+        near &= (lot.value[0] > 0) & (of >= 0) & (of < to) & (stage < lot.stage)
+        of[near], found = to, found or bool(near.any())
+    if not found:
+        return None
+    parts = [replace(lot, users=np.flatnonzero(of == k)) for k, lot in enumerate(lots)]
+    return [lot for lot in parts if len(lot.users)]

@@ -21,6 +21,9 @@ from fairopt.certificates.nearby.rows import Lot
 from fairopt.certificates.nearby.system import System
 from fairopt.instance import Bools, Floats, Ints
 
+ALIKE = 1e-9
+"""part by which a column may be dearer than its user's cheapest, and be as cheap"""
+
 
 @dataclass(frozen=True)
 class Left:
@@ -29,7 +32,8 @@ class Left:
 
     stage : (N,) the place of each user's level among all. lots : in order of level.
     money : for each lot, what users (N,) pay who are stopped with it or before. open : for each
-        lot, the part of all that money that is open.
+        lot, the part of all that money that is open. cheap : (P,) columns that are no dearer than
+        any of their user's where it is stopped.
     """
 
     room: Floats
@@ -39,6 +43,7 @@ class Left:
     lots: list[Lot]
     money: list[Floats]
     open: list[float]
+    cheap: Bools
 
     @property
     def worst(self) -> float:
@@ -77,7 +82,7 @@ def left_open(system: System, point: Point, nothing: Floats, floor: Floats) -> L
     size = np.maximum(share, nothing / system.share_unit)
     room = np.where(none, 0.0, np.inf)
     at_floor = (floor > 0) & (point.due[0] == floor) & (point.due[1] == 0)
-    money, parts = [], list[float]()
+    money, parts, cheap = [], list[float](), np.zeros(system.tasks, dtype=bool)
     for lot in lots:
         lot = whole(system, point, lot, stage)
         # whoever is stopped by then, or is due by then what it has in the end
@@ -88,13 +93,17 @@ def left_open(system: System, point: Point, nothing: Floats, floor: Floats) -> L
         if found is None:
             return None
         open_, value = found
+        own = np.zeros(users, dtype=bool)
+        own[lot.users] = True
+        near = of.below(of.cost(lot.price[0]), np.where(own, lot.value[0] * (1 + ALIKE), 0.0))
+        cheap[near] = True
         with np.errstate(divide="ignore"):
             room[lot.users] = open_ / (value * size)[lot.users]
         pays = np.where(done, value * size, 0.0)
         money.append(pays)
         all_ = float(pays[~none].sum())
         parts.append(open_ / all_ if all_ > 0 else 0.0)
-    return Left(room, off, share * system.share_unit, stage, lots, money, parts)
+    return Left(room, off, share * system.share_unit, stage, lots, money, parts, cheap)
 
 
 def _room(

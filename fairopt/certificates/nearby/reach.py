@@ -3,7 +3,7 @@
 What one round leaves open is missing in later ones, as often as these pay for it; whoever makes
 room moves others, by as much as the least singular value of the systems says; what one is off moves
 the targets of others in its group; and on a full row without a price whoever holds little of it is
-pushed all the further by those who hold much.
+pushed all the further by those who hold much, or who may come, where they run nothing yet.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ FULL = 1e-9
 """a row of which a smaller part is left is full"""
 TURNS = 3
 """times that who is pushed pushes others"""
+FEW = 100
+"""users up to which chains of those who have a choice of servers are followed to their end: of more
+they go round in circles"""
 
 
 def reach(system: System, point: Point, left: Left, tree: TargetTree) -> Floats:
@@ -42,10 +45,7 @@ def reach(system: System, point: Point, left: Left, tree: TargetTree) -> Floats:
         if missing > 0:  # what all of the lot lack may all be one's
             far[lot.users] += 2 * missing / money[lot.users]
         done[lot.users] = True
-    far = far / point.least
-    for _ in range(TURNS):
-        far = far + _pushed(system, point, far)
-    return np.asarray(far)
+    return _pushed(system, point, left, far / point.least)
 
 
 def _shifted(tree: TargetTree, due: Floats, moving: Bools, far: Floats) -> Floats:
@@ -66,22 +66,69 @@ def _shifted(tree: TargetTree, due: Floats, moving: Bools, far: Floats) -> Float
     return np.where(moving, found[tree.parent[tree.leaf]], 0.0)
 
 
-def _pushed(system: System, point: Point, far: Floats) -> Floats:
-    """(N,) the part of its share by which each may be pushed on a full row without a price for it:
-    all by which those move who are there, beside what it has there itself."""
+def _pushed(system: System, point: Point, left: Left, far: Floats) -> Floats:
+    """(N,) the part of its share that each may have to move, as others move.
+
+    Whoever has a choice of columns may move to any, in use or not. On a full row that takes as much
+    from one of those who are there, which moves on.
+    """
+    of, users = system.columns, len(far)
     task = point.columns < system.tasks
     at, x = point.columns[task], point.amount[0][task]
-    row, each, entry = system.columns.entries(at)
-    owner, taken = system.columns.owner(at)[each], np.abs(entry * x[each])
-    used = np.bincount(row, taken, len(system.rhs))
-    size = np.maximum(np.maximum(np.abs(system.rhs), used), 1e-300)
-    left, _ = system.left(point.columns, point.amount)
-    some = (left <= FULL * size)[row] & (taken > 0)
-    for lot in point.lots:
-        mine = np.zeros(len(far), dtype=bool)
-        mine[lot.users] = True
-        some &= ~(mine[owner] & (lot.price[0][row] > 0))
-    moved = np.bincount(row, taken * far[owner], len(used))
-    found = np.zeros(len(far))
-    np.maximum.at(found, owner[some], moved[row[some]] / taken[some])
+    share = np.bincount(of.owner(at), of.worth(at) * x, users)
+    used = np.zeros(system.tasks)
+    used[at] = x
+    stops = np.full(len(system.rhs), len(left.lots))  # the first lot that each row stops
+    lot = np.full(users, len(left.lots))
+    for k, one in enumerate(left.lots):
+        lot[one.users] = k
+        stops[one.price[0] > 0] = np.minimum(stops[one.price[0] > 0], k)
+    # what an earlier lot fills is not to be had
+    new = np.flatnonzero(left.cheap & (used == 0))
+    row, each, entry = of.entries(new)
+    shut = (stops[row] < lot[of.of_column[new[each]]]) & (entry > 0)
+    cheap = left.cheap.copy()
+    cheap[new[each[shut]]] = False
+    chooses = np.bincount(of.of_column[cheap], minlength=users) > 1
+    may = np.flatnonzero(np.where(chooses[of.of_column], cheap | (used > 0), used > 0))
+    row, each, entry = of.entries(may)
+    room, _ = system.left(point.columns, point.amount)
+    taken = np.bincount(row, np.abs(entry) * used[may[each]], len(room))
+    size = np.maximum(np.maximum(np.abs(system.rhs), taken), 1e-300)
+    keep = (room <= FULL * size)[row] & (entry != 0)
+    row, column, entry = row[keep], may[each[keep]], np.abs(entry[keep])
+    owner, worth = of.of_column[column], of.worth(column)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        flow = entry * np.where(used[column] > 0, used[column], share[owner] / worth)
+        times = np.where(used[column] > 0, worth / (entry * share[owner]), 0.0)
+    priced = np.zeros(len(row), dtype=bool)
+    for k, one in enumerate(left.lots):
+        priced |= (lot[owner] == k) & (one.price[0][row] > 0)
+    # on a row that stops it whoever comes is of an earlier lot; else anybody but itself
+    order = np.lexsort((lot[owner], row))
+    back = np.empty(len(order), dtype=np.int64)
+    back[order] = np.arange(len(order))
+    spot = row[order] * (len(left.lots) + 1) + lot[owner][order] + 1
+    earlier = np.searchsorted(spot, spot)[back], np.searchsorted(row[order], row)
+    # who has no choice gives way to nobody of a later lot
+    most = np.where(chooses[owner], len(left.lots), lot[owner] + 1)
+    upto = np.searchsorted(spot, row * (len(left.lots) + 1) + most, side="right")
+    own, alone = np.unique(row * users + owner, return_inverse=True)
+    moved, found = far, far
+    # of a chain of those who have a choice each is pushed once
+    chain = int(chooses.sum()) if users <= FEW else 0
+    for turn in range(TURNS + chain):
+        takes = flow * moved[owner]
+        # who has no choice pays for what it takes where that has a price
+        sums = np.append(0.0, np.cumsum((takes * chooses[owner])[order]))
+        before = sums[earlier[0]] - sums[earlier[1]]
+        here = np.append(0.0, np.cumsum(takes[order]))
+        others = here[upto] - here[earlier[1]] - np.bincount(alone, takes, len(own))[alone]
+        push = np.zeros(users)
+        others = np.maximum(np.where(priced, before, others), 0.0)
+        np.maximum.at(push, owner, others * times)
+        found = np.maximum(found, far + push)
+        moved = np.maximum(moved, far + np.where(chooses | (turn < TURNS), push, 0.0))
+        if not found.max() < 1:
+            break
     return found
