@@ -39,7 +39,7 @@ def one(ten: bool, normal: bool, jobs: int, seed: int) -> dict[str, Any]:
         assert answer.certificate is not None
         found = {
             "verdict": answer.certificate.verdict,
-            "residual": answer.certificate.residual,
+            "residual": answer.certificate.residual if answer.certificate.bounded else None,
             "levels": len({round(v, 9) for v in answer.levels.tolist()}),
         }
     return {
@@ -65,9 +65,9 @@ def page(done: list[dict[str, Any]]) -> str:
         "part of every kind would give, the policy of that paper.",
         "",
         "Limits bind and throughputs are nearly in one ratio, so the prices of one level span many",
-        "decades, and errors of one level are multiplied in the next. What is not certified has",
-        "the proved bound shown. Levels count as one within nine decimals. Seconds are of one",
-        "processor.",
+        "decades, and errors of one level are multiplied in the next. Of what is not certified",
+        "the proved bound is shown, or that nothing is proved. Levels count as one within nine",
+        "decimals. Seconds are of one processor, of a machine that others used too.",
         "",
         "| kinds | scores | jobs | draws | certified | largest bound of the others | levels | "
         "median s | slowest s |",
@@ -80,7 +80,10 @@ def page(done: list[dict[str, Any]]) -> str:
                 continue
             right = sum(d["verdict"] == "certified" for d in mine)
             rest = [d["residual"] for d in mine if d["verdict"] != "certified"]
-            worst = "" if not rest else "none" if None in rest else f"{max(rest):.1e}"
+            proved = [one for one in rest if one is not None and one < 1]
+            words = [f"{max(proved):.1e}"] if proved else []
+            words += [f"nothing of {len(rest) - len(proved)}"] if len(proved) < len(rest) else []
+            worst = ", ".join(words)
             seconds = [d["seconds"] for d in mine]
             lines.append(
                 f"| {'10, drawn' if ten else '3, measured'} | "

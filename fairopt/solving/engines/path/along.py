@@ -61,6 +61,8 @@ class Path(Basis):
     stride, pace = 2.0, 25.0
     """the next exponent is at most so many times the last, and such that no value changes by more
     than exp of this"""
+    patience = PATIENCE
+    """steps in which nothing is halved after which an exponent of 1 and more is ended"""
 
     def run(self) -> tuple[Floats, float]:
         """The best state, and its error."""
@@ -87,7 +89,7 @@ class Path(Basis):
                 best, least, mark = state, error, mark if worse else error
             if self.mean < 0.5 * lowest and least > FINE:
                 lowest, worse = self.mean, 0
-            patience = PATIENCE if self.alpha >= 1 else FLAT
+            patience = self.patience if self.alpha >= 1 else FLAT
             patience = 1 if least <= GOOD else 2 if least <= FINE else patience
             if least <= enough or worse > patience:
                 break

@@ -23,9 +23,13 @@ WAYS = (
     (False, False, 2.0, (2.0, 25.0)),
     (False, False, 1.0, (1.1, 4.0)),
     (False, True, 0.5, (1.25, 10.0)),
+    (False, True, 1.0, (1.1, 4.0)),
 )
 """whether exponents follow quickly on each other; whether tasks and prices go equally far; the
 largest exponent to begin at; largest stride and pace"""
+PATIENT = 100
+"""steps in which nothing is halved that the last way makes at one exponent: where many limits bind
+or trees lend, weights that span a hundred decades are met slowly"""
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,8 @@ def _followed(
         tried.append(way)
         path.begins = min(alpha, begins)
         path.quick, path.together, (path.stride, path.pace) = quick, together, stages
+        if (quick, together, begins, stages) == WAYS[-1]:
+            path.patience = PATIENT
         state, left = path.run()
         if best is None or left < best[2]:
             best = path, state, left

@@ -1,0 +1,97 @@
+"""What a point nearby proves and how far that reaches, beside the same sums in plain loops."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt.certificates.levels import Order
+from fairopt.certificates.nearby import judged
+from fairopt.certificates.nearby.points import Point, whole
+from fairopt.certificates.nearby.proof import Left, _room
+from fairopt.certificates.nearby.reach import FULL, _pushed, reach
+from fairopt.certificates.nearby.system import System
+from fairopt.formulas.entitled import entitled
+from fairopt.formulas.targets import TargetTree
+from tests.certificates.test_nearby import draw
+
+Asked = tuple[System, Point, Left, TargetTree]
+
+
+def asked(seed: int, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """Points, and what is left open there, of an answer in several rounds, scores by server."""
+    inst = draw(seed)
+    score = np.random.default_rng(seed).uniform(0.3, 3.0, inst.shape[:2])
+    alloc = fo.solve(inst, fo.MaxMin(criterion=lambda _: score))
+    seen: list[Asked] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(judged, "reach", lambda *a: (seen.append(a), reach(*a))[1])
+        judged.nearby(alloc, entitled(inst, alloc.score, alloc.kind), Order(alloc))
+    return seen[0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_reaches_as_much_further_as_systems_are_nearer_to_singular(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system, point, left, tree = asked(seed, monkeypatch)
+    near = reach(system, point, left, tree)
+    far = reach(system, replace(point, least=point.least / 4), left, tree)
+    assert (near > 0).any()
+    np.testing.assert_allclose(far, 4 * near)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_open_of_money_is_that_of_plain_loops(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At values that are too high by a thousandth: nobody's is above its cheapest column."""
+    system, point, left, _ = asked(seed, monkeypatch)
+    of, x = system.columns, point.amount[0]
+    amount, error = system.left(point.columns, point.amount)
+    every = np.arange(system.tasks)
+    owner, worth = of.owner(every), of.worth(every)
+    for lot in left.lots:
+        lot = whole(system, point, lot, left.stage)
+        lot = replace(lot, value=lot.value * (1 + 1e-3))
+        done = left.stage <= left.stage[lot.users[0]]
+        cost, value = of.cost(lot.price[0]), lot.value[0].copy()
+        for c in every[~of.shut]:
+            if value[owner[c]] > 0:
+                value[owner[c]] = min(value[owner[c]], cost[c] / worth[c])
+        wanted = float(lot.price[0] @ (amount + error))
+        for c, tasks in zip(point.columns.tolist(), x.tolist(), strict=True):
+            n = owner[c]
+            wanted += tasks * (cost[c] - (value[n] * worth[c] if done[n] else 0.0))
+        found = _room(system, point, lot, done, amount + error, x)
+        assert found is not None
+        assert found[0] == pytest.approx(wanted, rel=1e-6, abs=1e-12 * float(cost.max()))
+        np.testing.assert_allclose(found[1], value, rtol=1e-12)
+
+
+def test_who_is_pushed_on_a_full_row_without_a_price_is_that_of_plain_loops(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    some = 0
+    for seed in range(8):
+        system, point, _, _ = asked(seed, monkeypatch)
+        far = np.random.default_rng(seed).random(len(system.share_unit))
+        row, each, entry = system.columns.entries(point.columns)
+        taken = np.abs(entry * point.amount[0][each])
+        user = system.columns.owner(point.columns)[each]
+        left = system.left(point.columns, point.amount)[0]
+        wanted = np.zeros(len(far))
+        for k in range(len(row)):
+            used = taken[row == row[k]].sum()
+            full = left[row[k]] <= FULL * max(abs(system.rhs[row[k]]), used)
+            own = [lot for lot in point.lots if user[k] in lot.users]
+            if not full or taken[k] == 0 or any(lot.price[0][row[k]] > 0 for lot in own):
+                continue
+            moved = sum(taken[j] * far[user[j]] for j in np.flatnonzero(row == row[k]))
+            wanted[user[k]] = max(wanted[user[k]], moved / taken[k])
+        np.testing.assert_allclose(_pushed(system, point, far), wanted)
+        some += int((wanted > 0).sum())
+    assert some > 0
