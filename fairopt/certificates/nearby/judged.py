@@ -12,7 +12,7 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby.begun import of_levels, of_rounds
 from fairopt.certificates.nearby.point import search
-from fairopt.certificates.nearby.points import Point
+from fairopt.certificates.nearby.points import NearbyPoint
 from fairopt.certificates.nearby.proof import Left, left_open
 from fairopt.certificates.nearby.reach import reach
 from fairopt.certificates.nearby.system import System
@@ -116,7 +116,7 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
 
 
 def _found(
-    system: System, point: Point, left: Left, tree: TargetTree, ways: int, nothing: Floats
+    system: System, point: NearbyPoint, left: Left, tree: TargetTree, ways: int, nothing: Floats
 ) -> Nearby:
     far = reach(system, point, left, tree)
     far = np.where(np.isnan(far), np.inf, far)

@@ -17,7 +17,7 @@ SAME = 1e-20
 
 
 @dataclass(frozen=True)
-class Point:
+class NearbyPoint:
     """A point: columns (C,), tasks and then all flows, their amounts (2, C); the lots.
 
     due : (2, N) what everybody is due. least : the least singular value of all systems.
@@ -51,7 +51,7 @@ def _above(lot: Lot, last: Lot) -> bool:
     return bool(lot.level[0] > last.level[0] * (1 + SAME))
 
 
-def whole(system: System, point: Point, lot: Lot, stage: Ints) -> Lot:
+def whole(system: System, point: NearbyPoint, lot: Lot, stage: Ints) -> Lot:
     """A lot of a point with the prices of all that is stopped with it or before, in its round.
 
     Parameters

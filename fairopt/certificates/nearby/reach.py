@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.certificates.nearby.points import Point
+from fairopt.certificates.nearby.points import NearbyPoint
 from fairopt.certificates.nearby.proof import Left
 from fairopt.certificates.nearby.system import System
 from fairopt.formulas.targets import TargetTree
@@ -22,7 +22,7 @@ TURNS = 3
 """times that who is pushed pushes others"""
 
 
-def reach(system: System, point: Point, left: Left, tree: TargetTree) -> Floats:
+def reach(system: System, point: NearbyPoint, left: Left, tree: TargetTree) -> Floats:
     """(N,) the part of its share by which each may be off at the optimum, as is estimated.
 
     Parameters
@@ -66,7 +66,7 @@ def _shifted(tree: TargetTree, due: Floats, moving: Bools, far: Floats) -> Float
     return np.where(moving, found[tree.parent[tree.leaf]], 0.0)
 
 
-def _pushed(system: System, point: Point, far: Floats) -> Floats:
+def _pushed(system: System, point: NearbyPoint, far: Floats) -> Floats:
     """(N,) the part of its share by which each may be pushed on a full row without a price for it:
     all by which those move who are there, beside what it has there itself."""
     task = point.columns < system.tasks

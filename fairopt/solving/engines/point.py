@@ -46,7 +46,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Question:
+class AlphaQuestion:
     """max sum W g_alpha(s_n) over one connected part, in natural units.
 
     Parameters
@@ -90,12 +90,12 @@ class Question:
         """Whether limits count tasks of users whose scores differ: jobs on kinds of machine."""
         return bool(np.isfinite(self.instance.limit).any()) and not self.one_score
 
-    def at(self, alpha: float, log_w: Floats) -> Question:
+    def at(self, alpha: float, log_w: Floats) -> AlphaQuestion:
         """The same problem for another alpha and other weights log W (N,)."""
-        return Question(self.instance, self.score, alpha, log_w)
+        return AlphaQuestion(self.instance, self.score, alpha, log_w)
 
     @classmethod
-    def of(cls, instance: Instance, score: Floats, alpha: float, inside: bool) -> Question:
+    def of(cls, instance: Instance, score: Floats, alpha: float, inside: bool) -> AlphaQuestion:
         """The problem with the weights of the instance, inside the power or outside."""
         return cls(instance, score, alpha, welfare.log_weight(instance.weight, alpha, inside))
 

@@ -19,7 +19,7 @@ from fairopt import clock
 from fairopt.instance import Floats
 from fairopt.solving.engines.path import limits, start
 from fairopt.solving.engines.path.basis import EASY, Basis
-from fairopt.solving.engines.path.state import LIGHTEST, Parts, PathMissing
+from fairopt.solving.engines.path.state import LIGHTEST, PathMissing, PathParts
 from fairopt.solving.engines.path.system import PathSystem
 
 MOST, PATIENCE, FLAT = 300, 10, 40
@@ -172,7 +172,7 @@ class Path(Basis):
         rent = self.layout.of_limits(s.rent)
         return self.layout.cost(s.price) + frame.limit * frame.to(rent) - frame.to(self._paying(s))
 
-    def _paying(self, s: Parts) -> Floats:
+    def _paying(self, s: PathParts) -> Floats:
         """(N,) what a unit of share pays: its value, and the price of its floor."""
         q = np.where(self.active, s.value, 0.0)
         q[self.layout.floored] += s.pledge

@@ -21,7 +21,7 @@ from scipy.sparse.linalg import splu
 from fairopt import clock
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.interior.limit_money import cut
-from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.point import AlphaQuestion, Point
 
 CONVERGED = 1e-12
 """error of the conditions at which the next step is the last"""
@@ -54,7 +54,7 @@ class _ActiveSet:
     capped: Bools
 
 
-def polish(question: Question, point: Point) -> Point | None:
+def polish(question: AlphaQuestion, point: Point) -> Point | None:
     """The solution of the optimality conditions near a point, or None when Newton finds none."""
     frame = _Frame(question)
     with np.errstate(all="ignore"):  # log 0 is found by isfinite
@@ -66,7 +66,7 @@ def polish(question: Question, point: Point) -> Point | None:
 class _Frame:
     """The fixed arrays of a question: uses b, scores u, indices of pairs, users and rows."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: AlphaQuestion) -> None:
         self.question = question
         inst = question.instance
         self.users, self.servers, self.resources = inst.shape
