@@ -19,12 +19,12 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.proof import measure
 from fairopt.instance.generate import random_instance
 from fairopt.solving import levels
+from fairopt.solving.best import normalised
 from fairopt.solving.engines.compact import small as compact
 from fairopt.solving.engines.interior import pooled
 from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import AlphaQuestion, Point
 from fairopt.solving.engines.smoothed import newton as smoothed
-from fairopt.solving.prices import normalised
 
 Way = Callable[[fo.Instance], Any]
 """answers an instance of proportional fairness: a `Point`, or whatever is only timed"""

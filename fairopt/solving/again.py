@@ -12,9 +12,9 @@ from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion, on_its_own
 from fairopt.solving import levels_again
+from fairopt.solving.best import normalised
 from fairopt.solving.engines.again import matching
 from fairopt.solving.engines.point import AlphaQuestion
-from fairopt.solving.prices import normalised
 
 CLOSE = 1e-9
 """largest gap and residual of an answer from a start; any other is solved anew"""

@@ -12,11 +12,11 @@ from fairopt.certificates.proof import measure
 from fairopt.instance import Instance
 from fairopt.instance.generate import random_instance
 from fairopt.notions import AlphaFair
+from fairopt.solving.best import normalised
 from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import AlphaQuestion, Point
 from fairopt.solving.engines.polish.tasks import polish
 from fairopt.solving.engines.smoothed import newton as smoothed
-from fairopt.solving.prices import normalised
 
 ALPHAS = (0.0, 0.1, 0.5, 0.99, 1.0, 1.01, 2.0, 5.0, 10.0, 20.0)
 

@@ -9,9 +9,9 @@ import fairopt as fo
 from fairopt.allocation import Allocation
 from fairopt.certificates.proof import measure
 from fairopt.instance import Floats
+from fairopt.solving.best import normalised
 from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import AlphaQuestion
-from fairopt.solving.prices import normalised
 
 
 def jobs(

@@ -10,11 +10,11 @@ from fairopt.allocation import Allocation
 from fairopt.certificates import told
 from fairopt.certificates.proof import measure
 from fairopt.instance import Floats
+from fairopt.solving.best import normalised
 from fairopt.solving.engines.compact import small as compact
 from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import AlphaQuestion, Point
 from fairopt.solving.engines.smoothed import newton
-from fairopt.solving.prices import normalised
 
 
 def cluster(users: int, density: float, seed: int = 2, servers: int = 5) -> fo.Instance:

@@ -20,8 +20,7 @@ from scipy.sparse.linalg import splu
 
 from fairopt import clock
 from fairopt.instance import Bools, Floats, Ints
-from fairopt.solving.engines.interior.limit_money import cut
-from fairopt.solving.engines.point import AlphaQuestion, Point
+from fairopt.solving.engines.point import AlphaQuestion, Point, cut
 
 CONVERGED = 1e-12
 """error of the conditions at which the next step is the last"""

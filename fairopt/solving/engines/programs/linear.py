@@ -23,8 +23,7 @@ from fairopt.errors import SolverFailure
 from fairopt.instance import Floats, Instance
 from fairopt.notions.way import Patterns
 from fairopt.solving.engines import units
-from fairopt.solving.engines.interior.limit_money import FURTHEST, in_range
-from fairopt.solving.engines.point import AlphaQuestion, Point
+from fairopt.solving.engines.point import FURTHEST, AlphaQuestion, Point, in_range
 from fairopt.solving.engines.programs import conic
 
 
