@@ -21,22 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.whole.draws import GOOGLE
 from fairopt.filling import SCHEDULERS, Filler
 from fairopt.instance import Instance
 
-# cpu, memory, count
-GOOGLE = [
-    (0.50, 0.50, 6732),
-    (0.50, 0.25, 3863),
-    (0.50, 0.75, 1001),
-    (1.00, 1.00, 795),
-    (0.25, 0.25, 126),
-    (0.50, 0.12, 52),
-    (0.50, 0.03, 5),
-    (0.50, 0.97, 5),
-    (1.00, 0.50, 3),
-    (0.50, 0.06, 1),
-]
 SHORT = 200
 COMPARED = [("drf", "first-fit"), ("ps-dsf", "joint"), ("rps-dsf", "joint"), ("bf-drf", "best-fit")]
 

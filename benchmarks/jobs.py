@@ -26,8 +26,8 @@ from benchmarks.many_users import jobs
 from fairopt.allocation import Allocation
 from fairopt.certificates.proof import measure
 from fairopt.instance import Floats
+from fairopt.solving.best import normalised
 from fairopt.solving.engines.point import fitted
-from fairopt.solving.prices import normalised
 
 TOP = Path(__file__).resolve().parent.parent
 JOBS = (100, 1_000, 10_000, 100_000, 1_000_000)

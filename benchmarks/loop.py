@@ -227,11 +227,9 @@ def served(users: int, servers: int) -> list[str]:
     import http.client
     import json
     import tempfile
-    import threading
-
-    import uvicorn
 
     from fairopt.commands import serve_app
+    from tests.listening import listening
 
     rng = np.random.default_rng(0)
     kind, offer = rng.integers(KINDS, size=servers), rng.uniform(5, 20, (KINDS, RESOURCES)).round(2)
@@ -249,48 +247,43 @@ def served(users: int, servers: int) -> list[str]:
         teams.write_text("\n".join([head, *rows]) + "\n")
         plan = fo.connect.tables(str(nodes), str(teams)).plan()
         plan.save(Path(folder, "plan.json"))
-        app = serve_app.application(
-            serve_app.Followed(str(Path(folder, "plan.json"))), ["127.0.0.1"]
-        )
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
-        socket = server.config.bind_socket()
-        thread = threading.Thread(target=server.run, args=([socket],))
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
+        with listening(serve_app.Followed(str(Path(folder, "plan.json")))) as port:
 
-        def ask(path: str, question: str) -> tuple[float, dict[str, object]]:
-            client = http.client.HTTPConnection("127.0.0.1", socket.getsockname()[1], timeout=60)
-            begin = time.perf_counter()
-            client.request("POST", path, question)
-            told = json.loads(client.getresponse().read())
-            return time.perf_counter() - begin, told
+            def ask(path: str, question: str) -> tuple[float, dict[str, object]]:
+                client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+                begin = time.perf_counter()
+                client.request("POST", path, question)
+                told = json.loads(client.getresponse().read())
+                return time.perf_counter() - begin, told
 
-        table = [
-            line(["change", "losers, s", "moves, s", "stop and start", "least"]),
-            line(["---"] * 5),
-        ]
-        for words in (
-            {"set": ["weight.q3=60"]},
-            {"set": ["weight.q5/u5=3"]},
-            {"drop": ["node/n17"]},
-            {"drop": ["node/n50"]},
-            {"drop": ["q10/u10"]},
-            {"add": ["team=new,queue=q2,tasks=40,cpu=1,memory=1,gpu=1"]},
-        ):
-            question = json.dumps(words)
-            first, _ = ask("/api/what-if", question)
-            second, moves = ask("/api/moves", question)
-            both = float(moves["stopped"]) + float(moves["started"])  # type: ignore[arg-type]
-            told = " ".join(f"{key} {value[0]}" for key, value in words.items())
-            table.append(
-                line(
-                    [told, f"{first:.2f}", f"{second:.2f}", f"{both:.2f}", f"{moves['least']:.2f}"]
+            table = [
+                line(["change", "losers, s", "moves, s", "stop and start", "least"]),
+                line(["---"] * 5),
+            ]
+            for words in (
+                {"set": ["weight.q3=60"]},
+                {"set": ["weight.q5/u5=3"]},
+                {"drop": ["node/n17"]},
+                {"drop": ["node/n50"]},
+                {"drop": ["q10/u10"]},
+                {"add": ["team=new,queue=q2,tasks=40,cpu=1,memory=1,gpu=1"]},
+            ):
+                question = json.dumps(words)
+                first, _ = ask("/api/what-if", question)
+                second, moves = ask("/api/moves", question)
+                both = float(moves["stopped"]) + float(moves["started"])  # type: ignore[arg-type]
+                told = " ".join(f"{key} {value[0]}" for key, value in words.items())
+                table.append(
+                    line(
+                        [
+                            told,
+                            f"{first:.2f}",
+                            f"{second:.2f}",
+                            f"{both:.2f}",
+                            f"{moves['least']:.2f}",
+                        ]
+                    )
                 )
-            )
-        server.should_exit = True
-        thread.join()
-        socket.close()
     return table
 
 

@@ -9,14 +9,14 @@ from fairopt import criteria
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import certify
-from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.point import AlphaQuestion, Point
 
 
-def question(inst: fo.Instance, alpha: float, inside: bool = False) -> Question:
-    return Question.of(inst, criteria.score(inst, "tasks"), alpha, inside)
+def question(inst: fo.Instance, alpha: float, inside: bool = False) -> AlphaQuestion:
+    return AlphaQuestion.of(inst, criteria.score(inst, "tasks"), alpha, inside)
 
 
-def judged(asked: Question, point: Point, inside: bool = False) -> Certificate:
+def judged(asked: AlphaQuestion, point: Point, inside: bool = False) -> Certificate:
     """The certificate of a point as it stands."""
     p, mu = point.prices(asked.instance)
     notion = fo.AlphaFair(asked.alpha, weight_inside=inside)

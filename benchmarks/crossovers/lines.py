@@ -19,12 +19,12 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.proof import measure
 from fairopt.instance.generate import random_instance
 from fairopt.solving import levels
+from fairopt.solving.best import normalised
 from fairopt.solving.engines.compact import small as compact
 from fairopt.solving.engines.interior import pooled
 from fairopt.solving.engines.path import plain
-from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.point import AlphaQuestion, Point
 from fairopt.solving.engines.smoothed import newton as smoothed
-from fairopt.solving.prices import normalised
 
 Way = Callable[[fo.Instance], Any]
 """answers an instance of proportional fairness: a `Point`, or whatever is only timed"""
@@ -88,9 +88,9 @@ def error(inst: fo.Instance, found: Any) -> float:
     return max(measure(answer))
 
 
-def asked(inst: fo.Instance) -> Question:
+def asked(inst: fo.Instance) -> AlphaQuestion:
     """The question of proportional fairness."""
-    return Question.of(inst, criteria.score(inst, "tasks"), 1.0, False)
+    return AlphaQuestion.of(inst, criteria.score(inst, "tasks"), 1.0, False)
 
 
 def by_interior(inst: fo.Instance) -> Point | None:

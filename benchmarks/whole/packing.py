@@ -26,7 +26,7 @@ from fairopt.whole.proof.judging import judge
 from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import NodeRow
 from fairopt.whole.rounding import filled, share_out
-from fairopt.whole.volumes import volumes
+from fairopt.whole.shortage import volumes
 
 SETS = ("New", "Panigrahy")
 """those with open instances; of the third, Triplet, every optimum is known"""

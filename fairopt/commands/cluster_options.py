@@ -13,7 +13,7 @@ from fairopt.commands import progress
 from fairopt.errors import UsageError
 
 if TYPE_CHECKING:
-    from fairopt.connect.cluster.record import Cluster
+    from fairopt.connect.cluster.record import ClusterRecord
     from fairopt.connect.plan.problem import ClusterProblem
     from fairopt.connect.readers.kueue import Queues as KueueQueues
 
@@ -96,7 +96,9 @@ def problem(
     return _problem(cluster(files, given, kind), files, given)
 
 
-def cluster(files: Sequence[str], given: Mapping[str, Any], kind: str | None = None) -> Cluster:
+def cluster(
+    files: Sequence[str], given: Mapping[str, Any], kind: str | None = None
+) -> ClusterRecord:
     """What files of a cluster describe, before anything is asked of it; as `problem` otherwise."""
     from fairopt.connect.readers import sources
     from fairopt.connect.readers.kubernetes import UNDIVIDED
@@ -127,7 +129,9 @@ def problem_or_queues(
     return _problem(found, files, given)
 
 
-def _problem(found: Cluster, files: Sequence[str], given: Mapping[str, Any]) -> ClusterProblem:
+def _problem(
+    found: ClusterRecord, files: Sequence[str], given: Mapping[str, Any]
+) -> ClusterProblem:
     from fairopt.connect.cluster import kinds
     from fairopt.connect.plan import problem as problems
 

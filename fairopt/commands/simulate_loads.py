@@ -48,9 +48,9 @@ def carried_out(work: Callable[..., Any], number: int, run: Run, what: str) -> A
 def out(runs: Runs, problem: files.Model, kind: str, run: Run) -> int:
     """Write the picture and the file, and print the table or JSON."""
     if run.picture is not None:
-        from fairopt.report.plot_intervals import plot
+        from fairopt.report import plot_simulated
 
-        plot(runs, run.picture)
+        plot_simulated.intervals(runs, run.picture)
     leave(plain(runs, problem.name, kind), shown(runs, problem.title or problem.name), run)
     return 0
 

@@ -88,7 +88,7 @@ def command(
         "lying",
     )
     if run.picture is not None:
-        from fairopt.report.plot_curves import plot
+        from fairopt.report import plot_simulated
 
         curves: dict[str, dict[str, list[float | None]]] = {}
         for row in rows:
@@ -97,7 +97,7 @@ def command(
             for kind in ("short", "long"):
                 for told in ("true", "lie"):
                     lines.setdefault(f"{kind}, {told}", []).append(row.get(f"{kind}_{told}"))
-        plot(
+        plot_simulated.curves(
             asked,
             curves,
             ("load (part of the fullest resource)", "mean service rate"),

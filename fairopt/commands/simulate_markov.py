@@ -81,7 +81,7 @@ def command(
     )
     users = list(rows[0]["rho"])
     if run.picture is not None:
-        from fairopt.report.plot_curves import plot
+        from fairopt.report import plot_simulated
 
         curves = {
             f"class {user}": {
@@ -90,7 +90,7 @@ def command(
             }
             for user in users
         }
-        plot(
+        plot_simulated.curves(
             asked,
             curves,
             ("load (part of the fullest resource)", "mean service rate"),

@@ -69,12 +69,12 @@ def command(
 
     from fairopt.dynamics.prices import by_prices, edge
     from fairopt.notions import ProportionalFair
-    from fairopt.report import plot_prices
+    from fairopt.report import plot_simulated, plot_style
     from fairopt.solving import solve
 
     problem = files.read(model)
     if picture is not None:
-        plot_prices.check(picture)
+        plot_style.file_format(picture)
     exact = solve(problem.instance, ProportionalFair())
     most = edge(exact)
     first, last, count = span or ((2e-3 * most, 2 * most, 13) if most else (1e-3, 1.0, 13))
@@ -85,7 +85,7 @@ def command(
             if told is not None:
                 told(k + 1, count)
     if picture is not None:
-        plot_prices.plot(runs, most, picture)
+        plot_simulated.prices(runs, most, picture)
     rows = [
         {
             "theta": r.theta,

@@ -99,14 +99,14 @@ def command(
     from fairopt.dynamics.servers import by_themselves
     from fairopt.instance.reading import nearest
     from fairopt.notions import MaxMin
-    from fairopt.report import plot_over_time
+    from fairopt.report import plot_simulated
 
     problem = files.read(model)
     inst = problem.instance
     if resource is not None and resource not in inst.resources:
         raise BadInput([Fault("resource", repr(resource), nearest(resource, inst.resources))])
     if picture is not None:
-        plot_over_time.check(picture, inst)
+        plot_simulated.check_servers(picture, inst)
     given: dict[str, Any] = {
         "rounds": int(problem.dynamics.get("horizon", 30)) if rounds is None else rounds,
         "away": away or problem.dynamics.get("away", {}),
@@ -119,7 +119,7 @@ def command(
     beside = {name: run.exactly(MaxMin(criterion)) for criterion, name in BESIDE.items()}
     r = 0 if resource is None else inst.resources.index(resource)
     if picture is not None:
-        plot_over_time.plot(
+        plot_simulated.servers(
             run,
             {name: [a.utilisation for a in found] for name, found in beside.items()},
             r,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairopt import storage
 from fairopt.commands import asked, notion_options, output, progress
+
+if TYPE_CHECKING:
+    from fairopt.commands.asked import NamedNodes
+    from fairopt.notions import Notion
 
 
 @click.command("what-if", context_settings={"max_content_width": 100})
@@ -88,10 +92,9 @@ def command(
     if losses:
         if settings or servers or dropped or added:
             raise UsageError("--losses excludes --set, --add-server, --add and --drop")
-        from fairopt.commands.losses import show
 
         wanted = notion_options.chosen(problem, notion, case, given)
-        show(found_in, wanted, of_rows, as_json, path)
+        _losses(found_in, wanted, of_rows, as_json, path)
         return 0
     if of_rows:
         raise UsageError("--of-rows belongs to --losses")
@@ -118,3 +121,45 @@ def command(
         storage.write_text(path, dump + "\n")
     output.to_stdout(dump if as_json else differences_text(found))
     return 0
+
+
+def _losses(
+    asked: NamedNodes, notion: Notion, whole: bool, as_json: bool, path: str | None
+) -> None:
+    """Print, and write, what one machine less of each row, or all, would take from whom."""
+    from fairopt.auditing.losses import losses
+    from fairopt.report.tables import table_text
+    from fairopt.report.words import number
+
+    with progress.shown("losing a machine of each row", "rows") as told:
+        found = losses(asked.model.instance, notion, told, whole, asked.changed)
+    dump = storage.encoded(
+        {"schema": "fairopt/losses/v1", "losses": [own.to_dict() for own in found]}
+    )
+    if path is not None:
+        storage.write_text(path, dump + "\n")
+    if as_json:
+        output.to_stdout(dump)
+        return
+    rows = [
+        [
+            own.server,
+            number(own.count),
+            own.none or own.user or "nobody",
+            number(own.before),
+            number(own.after),
+            f"{-100 * own.part:.3g} %" if own.part else "0 %",
+            number(own.losers),
+        ]
+        for own in found
+    ]
+    columns = [
+        "lose all of" if whole else "lose one of",
+        "machines",
+        "hurts most",
+        "before",
+        "after",
+        "change",
+        "losers",
+    ]
+    output.to_stdout(table_text(columns, rows, 0, (0, 2)))

@@ -64,12 +64,12 @@ def replicate(piece: Mapping[str, Any], compiled: bool | None = None) -> dict[st
         (largest relative difference between the integral of jobs present and the time that all
         jobs spent).
     """
-    run = _Run(piece, compiled)
+    run = _TaskRun(piece, compiled)
     run.to_the_end()
     return run.record()
 
 
-class _Run:
+class _TaskRun:
     """The arrays of `task_loop.advance`, by its names."""
 
     def __init__(self, piece: Mapping[str, Any], compiled: bool | None) -> None:

@@ -63,7 +63,7 @@ class Ceiling(NamedTuple):
     most: float
 
 
-class Prices(NamedTuple):
+class RulePrices(NamedTuple):
     """Prices of all rules: of capacity (I, R), limits (N,), ceilings (B,), quotas (Q, K), own rules
     (J,), where that of `equal` may be negative, and of limits on servers (N, I), or (0, 0) where
     there are none."""
@@ -186,13 +186,13 @@ class Lowered:
             brought = np.where(drift > 0, drift * self.high, drift * self.low)
         return np.asarray(self.rhs @ price + np.where(drift == 0, 0.0, brought).sum())
 
-    def named(self, price: Floats) -> Prices:
+    def named(self, price: Floats) -> RulePrices:
         """The prices (M,) of the rows, by what they are prices of."""
         n, i, r, b, q, k, j = self.shape
         place = self.kind == PLACE
         on = np.zeros((n, i) if place.any() else (0, 0))
         on[self.one[place], self.two[place]] = price[place]
-        found = Prices(
+        found = RulePrices(
             np.zeros((i, r)), np.zeros(n), np.zeros(b), np.zeros((q, k)), np.zeros(j), on
         )
         of = [self.kind == kind for kind in range(5)]
@@ -333,9 +333,9 @@ __all__ = [
     "Lowered",
     "Own",
     "PLACE",
-    "Prices",
     "QUOTA",
     "RULE",
+    "RulePrices",
     "UP",
     "UP_OF_TWO",
     "lower",

@@ -19,7 +19,7 @@ from fairopt.instance.rules.records import Rule, Term
 
 
 @dataclass
-class Wanted:
+class SliceRows:
     """most : (T, N, I) limits on servers, None of one slice. bounds, rules, and the flavors that
     they name."""
 
@@ -36,7 +36,7 @@ def wanted(
     runs: Bools,
     carry: bool,
     slices: tuple[str, ...],
-) -> Wanted:
+) -> SliceRows:
     """The rows of what users want.
 
     Parameters
@@ -45,9 +45,9 @@ def wanted(
     runs : (T, N, I) where each may run.
     """
     if len(runs) == 1:
-        return Wanted()
+        return SliceRows()
     now, several = own if carry else amount, runs.sum(axis=2) > 1
-    found = Wanted(np.where(runs & ~several[:, :, None], now[:, :, None], np.inf))
+    found = SliceRows(np.where(runs & ~several[:, :, None], now[:, :, None], np.inf))
     _rows(found, base, now, several, lambda t: (f"at {slices[t]}", [t]), slices)
     if carry:
         so_far = np.cumsum(amount, axis=0)
@@ -67,7 +67,7 @@ def wanted(
 
 
 def _rows(
-    found: Wanted,
+    found: SliceRows,
     base: Instance,
     amount: Floats,
     where: Bools,
@@ -117,4 +117,4 @@ def modes_of(base: Instance, slices: tuple[str, ...]) -> dict[str, list[Mode]] |
     }
 
 
-__all__ = ["Wanted", "modes_of", "wanted"]
+__all__ = ["SliceRows", "modes_of", "wanted"]

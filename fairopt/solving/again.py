@@ -12,9 +12,9 @@ from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion, on_its_own
 from fairopt.solving import levels_again
+from fairopt.solving.best import normalised
 from fairopt.solving.engines.again import matching
-from fairopt.solving.engines.point import Question
-from fairopt.solving.prices import normalised
+from fairopt.solving.engines.point import AlphaQuestion
 
 CLOSE = 1e-9
 """largest gap and residual of an answer from a start; any other is solved anew"""
@@ -61,7 +61,7 @@ def answer(
     from fairopt.solving.engines.again import proximal
 
     alpha, inside = float(getattr(notion, "alpha", 0)), bool(getattr(notion, "weight_inside", 0))
-    question = Question.of(instance, score, alpha, inside)
+    question = AlphaQuestion.of(instance, score, alpha, inside)
     assert start.prices is not None
     begin = None
     if proximal.applies(question):

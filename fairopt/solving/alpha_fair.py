@@ -10,9 +10,9 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.proof import log_scale
 from fairopt.errors import UsageError
 from fairopt.instance import Floats, Instance
+from fairopt.solving.best import normalised, within_reach
 from fairopt.solving.engines.point import How
 from fairopt.solving.ladder import AlphaLadder, rungs
-from fairopt.solving.prices import normalised, within_reach
 
 FEW = 400
 """users times servers up to which all are asked at once: to merge them first, and to judge the

@@ -19,7 +19,7 @@ from fairopt.solving.engines import units
 from fairopt.solving.engines.compact import small as compact
 from fairopt.solving.engines.interior import pooled
 from fairopt.solving.engines.path import plain
-from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.point import AlphaQuestion, Point
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.smoothed import newton as smoothed
 
@@ -63,7 +63,7 @@ SMALL = 3_000
 """pairs up to which the polish goes before the general solvers"""
 
 
-def polish(question: Question, point: Point) -> Point | None:
+def polish(question: AlphaQuestion, point: Point) -> Point | None:
     """Newton on the active set; imported here because it loads SciPy's sparse matrices."""
     from fairopt.solving.engines.polish.tasks import polish as active_set
 
@@ -82,7 +82,7 @@ class AlphaLadder(Best):
     ) -> None:
         super().__init__(instance, notion, score, gap)
         self.polished = polished
-        self.question = Question.of(
+        self.question = AlphaQuestion.of(
             instance, score, float(notion.alpha), bool(notion.weight_inside)
         )
         self.pooled = False
@@ -257,7 +257,7 @@ class AlphaLadder(Best):
             self.judge("polish", polish(self.question, point))
         self.mended()
 
-    def _program(self, settings: conic.Settings, question: Question) -> tuple[Point, str]:
+    def _program(self, settings: conic.Settings, question: AlphaQuestion) -> tuple[Point, str]:
         """Solve the notion's program; its unit is the proportional answer for 0 < alpha < 1."""
         notion, instance = self.notion, self.instance
         if question is not self.question:
@@ -273,7 +273,7 @@ class AlphaLadder(Best):
             unit = units.max_min(question)
         return conic.run(notion.program(instance, self.score, unit), instance, settings)
 
-    def _proportional_unit(self, settings: conic.Settings, question: Question) -> Floats:
+    def _proportional_unit(self, settings: conic.Settings, question: AlphaQuestion) -> Floats:
         """Shares of the proportionally fair answer: the unit for alpha < 1."""
         point, _ = self._program(settings, question.at(1.0, question.log_w))
         polished = polish(question.at(1.0, question.log_w), point) if self.polished else None

@@ -15,7 +15,7 @@ from fairopt.instance import Bools, Floats, Instance, Ints
 from fairopt.notions import MaxMin
 from fairopt.solving import renamed
 from fairopt.solving.engines.path.level import LevelStops, stopping
-from fairopt.solving.engines.point import Question, divided, fitted
+from fairopt.solving.engines.point import AlphaQuestion, divided, fitted
 from fairopt.solving.engines.polish.levels import exactly_full, settled
 from fairopt.solving.engines.programs import kept
 from fairopt.solving.engines.programs.level_model import Begin
@@ -137,7 +137,7 @@ class ClusterPart:
     @property
     def timed(self) -> bool:
         """Whether limits count tasks of users whose scores differ: jobs on kinds of machine."""
-        return Question.of(self.instance, self.score, 1.0, False).timed
+        return AlphaQuestion.of(self.instance, self.score, 1.0, False).timed
 
     def _step(
         self, status: str, value: float, users: Ints, full: list[tuple[int, int]]
@@ -218,7 +218,7 @@ class ClusterPart:
             return None  # the share that a limit allows depends on the server
         share = np.where(limited, inst.limit, 0.0) * top
         loose = inst.replace(limit=None) if limited.any() else inst
-        question = Question.of(loose, self.score, 1.0, False)
+        question = AlphaQuestion.of(loose, self.score, 1.0, False)
         while True:
             level = stopping(question, np.where(self.capped, share, 0.0))
             if level is None:

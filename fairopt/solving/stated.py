@@ -21,7 +21,7 @@ from fairopt.program import RuledSet
 from fairopt.solving import infeasible, ruled
 from fairopt.solving.best import Best, Rung
 from fairopt.solving.engines import units
-from fairopt.solving.engines.point import How, Question
+from fairopt.solving.engines.point import AlphaQuestion, How
 from fairopt.solving.engines.programs import conic, sequence
 from fairopt.solving.engines.programs import linear as search
 from fairopt.solving.engines.quotas import naming
@@ -51,7 +51,7 @@ def one_program(
     """
     if not instance.plain:
         infeasible.check(instance, lower(instance, score), np.zeros(instance.shape[0]))
-    unit = units.max_min(Question.of(instance, score, 1.0, False))
+    unit = units.max_min(AlphaQuestion.of(instance, score, 1.0, False))
     program = way.program(instance, score, unit)
     conic.convex(program)  # somebody's own may be none
     named = how.solver != "auto"

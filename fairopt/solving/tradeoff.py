@@ -20,7 +20,7 @@ from fairopt.solving import infeasible, quotas, ruled
 from fairopt.solving.best import Best, Rung, Seen
 from fairopt.solving.engines import units
 from fairopt.solving.engines.penalties import absolute as interior
-from fairopt.solving.engines.point import How, Question
+from fairopt.solving.engines.point import AlphaQuestion, How
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.quotas import naming
 from fairopt.solving.ruled import RuledLadder
@@ -62,7 +62,7 @@ def answer(instance: Instance, notion: Tradeoff, score: Floats, how: How) -> All
         )
     low = lower(instance, score)
     infeasible.check(instance, low, np.zeros(instance.shape[0]))
-    unit = units.max_min(Question.of(instance, score, max(terms.alpha, 1.0), True))
+    unit = units.max_min(AlphaQuestion.of(instance, score, max(terms.alpha, 1.0), True))
     program = notion.program(instance, score, unit)
 
     def tried(ladder: Pulled, rung: conic.Settings) -> None:
@@ -163,12 +163,12 @@ class TradeoffLadder(Best):
     def program(self, settings: conic.Settings) -> None:
         """The declarative program by a general solver."""
         from fairopt.solving.engines import units
-        from fairopt.solving.engines.point import Question
+        from fairopt.solving.engines.point import AlphaQuestion
         from fairopt.solving.engines.programs import compiled
 
         clock.tick()
         score = self._score()
-        unit = units.max_min(Question.of(self.inner, score, max(self.terms.alpha, 1.0), True))
+        unit = units.max_min(AlphaQuestion.of(self.inner, score, max(self.terms.alpha, 1.0), True))
         program = compiled.tradeoff(self.notion, self.inner, score, unit)
         point, status = conic.run(program, self.inner, settings)
         self.judge(settings.label, point, status)

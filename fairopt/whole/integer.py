@@ -61,7 +61,7 @@ def fewest_short(
     drop : (N,) tasks that may be short beside these all together; 0 for none.
     bonus : of those, with the largest sum of the kinds' bonuses.
     """
-    model = _Program(pool)
+    model = _PatternProgram(pool)
     cost = unit if cost is None else cost
     weight = 1.0
     if bonus:
@@ -100,7 +100,7 @@ def highest(
     base : (N,) tasks of each user that are kept in any case.
     rate : (N,) what users are measured by whose level is not known; 0 for the others.
     """
-    model = _Program(pool)
+    model = _PatternProgram(pool)
     gang = pool.problem.gang
     low = min((Fraction(begin.total[n]) / v for n, v in enumerate(rate) if v), default=Fraction(1))
     t = model.column(-1.0, 1.0, {}, whole=False)
@@ -127,7 +127,7 @@ def exchange(
 
     Of those, one that spares fewest in the last row.
     """
-    model = _Program(pool)
+    model = _PatternProgram(pool)
     users = len(pool.problem.users)
     for n in range(users):
         model.row(float(min((row.need[n] or 0 for row in [*rows, last]), default=0)))
@@ -151,7 +151,7 @@ def exchange(
     return model.solved(None, (), limits, clock, mip_abs_gap=0.999)
 
 
-class _Program:
+class _PatternProgram:
     """A mixed-integer program over the patterns of a pool: rows of users first, classes last."""
 
     def __init__(self, pool: PatternPool) -> None:

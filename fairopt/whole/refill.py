@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from fairopt.highs import quiet
+from fairopt.highs import program, quiet
 from fairopt.whole.integer import SearchLimits
 from fairopt.whole.master import Clock, PatternPool
 from fairopt.whole.proof.placement import Placement
@@ -212,23 +212,21 @@ def refilled(
             value.append(-1.0)
             position += 1
         starts.append(len(index))
-    inf = highspy.kHighsInf
-    program = highspy.HighsLp()
-    program.num_col_, program.num_row_ = len(cost), users + rooms + len(zoned)
-    program.col_cost_, program.col_lower_ = np.array(cost), np.zeros(len(cost))
-    program.col_upper_ = np.array(upper)
-    program.row_lower_ = np.array([*map(float, need), *[-inf] * rooms, *low_zone])
     over = [float(max(a, t)) for a, t in zip(most, total, strict=True)]
-    program.row_upper_ = np.array([*over, *[1.0] * rooms, *high_zone])
-    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    program.a_matrix_.start_ = np.array(starts, np.int32)
-    program.a_matrix_.index_ = np.array(index, np.int32)
-    program.a_matrix_.value_ = np.array(value)
-    program.integrality_ = [highspy.HighsVarType.kInteger] * len(cost)
+    made = program(
+        cost,
+        (np.zeros(len(cost)), upper),
+        (
+            [*map(float, need), *[-math.inf] * rooms, *low_zone],
+            [*over, *[1.0] * rooms, *high_zone],
+        ),
+        (starts, index, value),
+        [True] * len(cost),
+    )
     model = quiet(mip_max_nodes=branches, mip_rel_gap=0.0, mip_abs_gap=0.5)
     if math.isfinite(seconds):
         model.setOptionValue("time_limit", max(0.5, seconds))
-    model.passModel(program)
+    model.passModel(made)
     solution = highspy.HighsSolution()
     solution.col_value = first
     model.setSolution(solution)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import threading
-import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,9 +11,10 @@ import pytest
 from fairopt.cli import run
 
 pytest.importorskip("starlette")
-uvicorn = pytest.importorskip("uvicorn")
+pytest.importorskip("uvicorn")
 
-from fairopt.commands import serve_app  # noqa: E402
+from fairopt.commands import serve_app
+from tests.listening import listening
 
 CLUSTER = str(Path(__file__).parents[2] / "examples" / "kubernetes" / "cluster.json")
 
@@ -24,23 +22,6 @@ CLUSTER = str(Path(__file__).parents[2] / "examples" / "kubernetes" / "cluster.j
 @pytest.fixture(scope="module")
 def served():
     return serve_app.Followed(CLUSTER)
-
-
-@contextmanager
-def listening(served, token=None):
-    app = serve_app.application(served, ["127.0.0.1"], token)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
-    socket = server.config.bind_socket()
-    thread = threading.Thread(target=server.run, args=([socket],))
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    try:
-        yield socket.getsockname()[1]
-    finally:
-        server.should_exit = True
-        thread.join()
-        socket.close()
 
 
 def ask(port, method, path, body=None, **headers):

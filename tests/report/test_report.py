@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairopt as fo
+from fairopt.commands.models import models_text
 from fairopt.instance.generate import random_instance
 from fairopt.report import tables
-from fairopt.report.models import models_text
 from fairopt.report.tables import allocation_text
 
 

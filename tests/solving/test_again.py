@@ -282,11 +282,11 @@ def test_prices_of_users_are_found_in_few_passes_from_a_bad_guess(density, monke
     # who has its price must keep it while others still look for theirs
     from fairopt.solving.engines.again.users import UsersAgain
     from fairopt.solving.engines.interior.layout import layout_of
-    from fairopt.solving.engines.point import Question
+    from fairopt.solving.engines.point import AlphaQuestion
 
     inst = cluster(200, 20, density=density)
     last = fo.solve(inst, fo.AlphaFair(1))
-    question = Question.of(inst, last.score, 1.0, False)
+    question = AlphaQuestion.of(inst, last.score, 1.0, False)
     layout = layout_of(question, last.shares)
     y = layout.from_pairs((last.tasks * last.score / last.shares[:, None])[question.pairs])
     money = np.where(layout.rows, last.prices * inst.pool, 0.0)

@@ -12,7 +12,7 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby.begun import of_levels, of_rounds
 from fairopt.certificates.nearby.point import search
-from fairopt.certificates.nearby.points import Point, joined
+from fairopt.certificates.nearby.points import NearbyPoint, joined
 from fairopt.certificates.nearby.proof import Left, left_open
 from fairopt.certificates.nearby.reach import reach
 from fairopt.certificates.nearby.system import System
@@ -104,7 +104,7 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
         targets: Targets = Flat(weight, floor, base) if flat else Nested(asked, unit, none)
         held = system.held(alloc)
         best: Nearby | None = None
-        first: Point | None = None
+        first: NearbyPoint | None = None
         for turn in range(2 * TURNS):
             linked = turn % 2 > 0
             point = search(system, targets, lots, *held, linked)
@@ -126,7 +126,7 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
 
 
 def _found(
-    system: System, point: Point, left: Left, tree: TargetTree, ways: int, nothing: Floats
+    system: System, point: NearbyPoint, left: Left, tree: TargetTree, ways: int, nothing: Floats
 ) -> Nearby:
     far = reach(system, point, left, tree)
     far = np.where(np.isnan(far), np.inf, far)

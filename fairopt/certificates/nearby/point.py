@@ -14,7 +14,7 @@ from fairopt import clock
 from fairopt.certificates import digits
 from fairopt.certificates.nearby.jointly import Jointly
 from fairopt.certificates.nearby.moves import at_bounds, changes, in_use, sizes
-from fairopt.certificates.nearby.points import Point
+from fairopt.certificates.nearby.points import NearbyPoint
 from fairopt.certificates.nearby.rows import AGREE, TRIFLE, Lot, sharpened, valued
 from fairopt.certificates.nearby.system import System
 from fairopt.certificates.nearby.targets import FlatWalk, LostError, Targets, Walk
@@ -47,7 +47,7 @@ def search(
     columns: Ints,
     amount: Floats,
     linked: bool = False,
-) -> Point | None:
+) -> NearbyPoint | None:
     """The point nearby; None if the answer's own rounds do not say any.
 
     Parameters
@@ -196,7 +196,7 @@ def _tasks(
     amount: Floats,
     least: float,
     came: Ints,
-) -> Point | None:
+) -> NearbyPoint | None:
     """The tasks that fill what is priced and give all what they are due at the lots' levels."""
     x = digits.of(amount, 2)
     least_left, most_left = (part * system.size for part in BELOW)
@@ -209,7 +209,7 @@ def _tasks(
     full &= ~system.below
     share = system.share(columns, x)[0]
     lots = [targets.begun(lot, share) for lot in lots]
-    best: Point | None = None
+    best: NearbyPoint | None = None
     for _ in range(ROUNDS):
         if clock.over():
             return None
@@ -260,7 +260,7 @@ def _tasks(
         broken = (left < error) & full & ~system.below & (aim < most_left)
         aim = np.where(broken, most_left, aim)
         # a flow that left its bounds stays there
-        best = Point(columns, x, walk.settled(lots), walk.due, min(least, solve.least), off)
+        best = NearbyPoint(columns, x, walk.settled(lots), walk.due, min(least, solve.least), off)
         if not (over | broken).any():
             break
         full |= over

@@ -22,7 +22,7 @@ NEAR = 1e-12
 
 
 @dataclass(frozen=True)
-class Point:
+class NearbyPoint:
     """A point: columns (C,), tasks and then all flows, their amounts (2, C); the lots.
 
     due : (2, N) what everybody is due. least : the least singular value of all systems.
@@ -57,7 +57,7 @@ def _above(lot: Lot, last: Lot) -> bool:
     return bool(apart > SAME * last.level[0])
 
 
-def whole(system: System, point: Point, lot: Lot, stage: Ints) -> Lot:
+def whole(system: System, point: NearbyPoint, lot: Lot, stage: Ints) -> Lot:
     """A lot of a point with the prices of all that is stopped with it or before, in its round.
 
     Parameters
@@ -74,7 +74,7 @@ def whole(system: System, point: Point, lot: Lot, stage: Ints) -> Lot:
     return replace(lot, price=price, value=valued(system, price, used, NOTHING))
 
 
-def joined(lots: Sequence[Lot], point: Point) -> list[Lot] | None:
+def joined(lots: Sequence[Lot], point: NearbyPoint) -> list[Lot] | None:
     """The lots an answer tells, with those users in a later one who pay at its prices and are above
     it by some last digits: they give way to it. None where there are none.
 

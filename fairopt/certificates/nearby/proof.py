@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt.certificates.nearby.points import Point, whole
+from fairopt.certificates.nearby.points import NearbyPoint, whole
 from fairopt.certificates.nearby.rows import Lot
 from fairopt.certificates.nearby.system import System
 from fairopt.instance import Bools, Floats, Ints
@@ -52,7 +52,7 @@ class Left:
         return float(np.max([self.off.max(initial=0.0), *self.open]))
 
 
-def left_open(system: System, point: Point, nothing: Floats, floor: Floats) -> Left | None:
+def left_open(system: System, point: NearbyPoint, nothing: Floats, floor: Floats) -> Left | None:
     """What is left open; None where the point breaks a rule.
 
     Parameters
@@ -107,7 +107,7 @@ def left_open(system: System, point: Point, nothing: Floats, floor: Floats) -> L
 
 
 def _room(
-    system: System, point: Point, lot: Lot, done: Bools, left: Floats, x: Floats
+    system: System, point: NearbyPoint, lot: Lot, done: Bools, left: Floats, x: Floats
 ) -> tuple[float, Floats] | None:
     """What money is open at the prices of a lot, and a value (N,) that no column is below.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.certificates.nearby.points import Point
+from fairopt.certificates.nearby.points import NearbyPoint
 from fairopt.certificates.nearby.proof import Left
 from fairopt.certificates.nearby.system import System
 from fairopt.formulas.targets import TargetTree
@@ -25,7 +25,7 @@ FEW = 100
 they go round in circles"""
 
 
-def reach(system: System, point: Point, left: Left, tree: TargetTree) -> Floats:
+def reach(system: System, point: NearbyPoint, left: Left, tree: TargetTree) -> Floats:
     """(N,) the part of its share by which each may be off at the optimum, as is estimated.
 
     Parameters
@@ -66,7 +66,7 @@ def _shifted(tree: TargetTree, due: Floats, moving: Bools, far: Floats) -> Float
     return np.where(moving, found[tree.parent[tree.leaf]], 0.0)
 
 
-def _pushed(system: System, point: Point, left: Left, far: Floats) -> Floats:
+def _pushed(system: System, point: NearbyPoint, left: Left, far: Floats) -> Floats:
     """(N,) the part of its share that each may have to move, as others move.
 
     Whoever has a choice of columns may move to any, in use or not. On a full row that takes as much

@@ -44,7 +44,7 @@ class RoundWalk:
 
 def path(alloc: Allocation, asked: Entitled) -> tuple[list[RoundWalk], str]:
     """The rounds worked out from the tree, the floors, t and Z; what is wrong with them, or ""."""
-    walk = _Walk(alloc, asked)
+    walk = _TargetWalk(alloc, asked)
     try:
         return list(walk), ""
     except _WrongError as wrong:
@@ -55,7 +55,7 @@ class _WrongError(Exception):
     """What is wrong with the rounds, in words."""
 
 
-class _Walk:
+class _TargetWalk:
     """The path of targets, followed round by round."""
 
     def __init__(self, alloc: Allocation, asked: Entitled) -> None:

@@ -13,7 +13,7 @@ from fairopt import markup
 from fairopt.connect.api.framed import framed
 from fairopt.connect.api.plans import Plan
 from fairopt.connect.cluster import kinds as cards
-from fairopt.connect.cluster.record import Cluster as Read
+from fairopt.connect.cluster.record import ClusterRecord as Read
 from fairopt.connect.plan.problem import ClusterProblem
 from fairopt.connect.plan.problem import problem as problem_of
 from fairopt.connect.readers import sources

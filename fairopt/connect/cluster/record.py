@@ -68,7 +68,7 @@ class QueueCeiling:
 
 
 @dataclass
-class Cluster:
+class ClusterRecord:
     """What was read.
 
     Parameters

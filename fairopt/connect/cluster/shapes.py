@@ -15,7 +15,7 @@ from typing import Any
 from fairopt.connect.cluster.eligible import Rules
 from fairopt.connect.cluster.kinds import CardKinds
 from fairopt.connect.cluster.nodes import Node
-from fairopt.connect.cluster.record import Cluster
+from fairopt.connect.cluster.record import ClusterRecord
 from fairopt.connect.text.fields import Amounts
 from fairopt.files.quantities import short
 
@@ -48,7 +48,7 @@ class Shape:
     labels: tuple[tuple[str, str], ...] = ()
 
 
-def left_over(cluster: Cluster) -> tuple[dict[str, Amounts], list[str]]:
+def left_over(cluster: ClusterRecord) -> tuple[dict[str, Amounts], list[str]]:
     """What each node offers after its undivided pods; names of nodes where these ask for more."""
     taken: dict[str, Amounts] = defaultdict(dict)
     for row in cluster.undivided:
@@ -66,7 +66,7 @@ def left_over(cluster: Cluster) -> tuple[dict[str, Amounts], list[str]]:
 
 
 def shapes(
-    cluster: Cluster,
+    cluster: ClusterRecord,
     rules: Sequence[Rules],
     kinds: Sequence[CardKinds] = (),
     visible: Collection[str] = (),

@@ -23,7 +23,7 @@ MOST = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningWorkload:
     """An admitted Workload: its object, the rows of the plan it may stand in, its pods."""
 
     own: Object
@@ -103,7 +103,7 @@ def _boost(held: int, due: int, most: int) -> int:
     return -ceil(Fraction(over * most, held)) if over > 0 else 0
 
 
-def _running(own: Object) -> Running | None:
+def _running(own: Object) -> RunningWorkload | None:
     """An object that holds quota; None for one that waits or is over."""
     status, spec = own.get("status") or {}, own.get("spec") or {}
     conditions = status.get("conditions") or ()
@@ -120,4 +120,4 @@ def _running(own: Object) -> Running | None:
     names = [f"{queue}/{space}/{o.get('name')}" for o in owners] + [f"{queue}/{space}/{name}"]
     names += [f"{queue}/{name}" if s == "main" else f"{queue}/{name}/{s}" for s in sets]
     pods = sum(int(s.get("count", 1)) for s in spec.get("podSets") or ())
-    return Running(own, tuple(dict.fromkeys(names)), pods)
+    return RunningWorkload(own, tuple(dict.fromkeys(names)), pods)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from fairopt.connect.cluster.record import Cluster
+from fairopt.connect.cluster.record import ClusterRecord
 from fairopt.connect.cluster.shapes import Shape
 from fairopt.connect.exports import taking
 from fairopt.connect.exports.originals import Object, name_of, originals
@@ -37,7 +37,7 @@ class Patches:
     notes: list[str]
 
 
-def patches(plan: Mapping[str, Any], cluster: Cluster, paths: Sequence[str]) -> Patches:
+def patches(plan: Mapping[str, Any], cluster: ClusterRecord, paths: Sequence[str]) -> Patches:
     """Patches of the operator's objects that make every queue's due its own quota.
 
     Parameters
@@ -107,7 +107,7 @@ def _check_queues(plan: Mapping[str, Any], queues: Queues) -> None:
         raise BadInput([fault])
 
 
-def _placing(plan: Mapping[str, Any], cluster: Cluster, queues: Queues) -> Placing:
+def _placing(plan: Mapping[str, Any], cluster: ClusterRecord, queues: Queues) -> Placing:
     """Which shapes of the plan are of which flavor, by the labels of their nodes."""
     nodes = {node.name: node for node in cluster.nodes}
     seen = visible(queues)

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 from fairopt.connect.cluster.eligible import Rules
 from fairopt.connect.cluster.nodes import Node as Machine
-from fairopt.connect.cluster.record import Cluster, Workload
+from fairopt.connect.cluster.record import ClusterRecord, Workload
 from fairopt.connect.readers.kueue import Queues
 from fairopt.exact import as_printed
 
 
-def with_kueue(cluster: Cluster, queues: Queues) -> Cluster:
+def with_kueue(cluster: ClusterRecord, queues: Queues) -> ClusterRecord:
     """The cluster with its workloads in cluster queues, and what waits in Kueue without pods."""
     nodes = cluster.nodes or machines(queues)
     for name, weight in cluster.weights.items():  # those that were asked for instead of its own
@@ -39,7 +39,7 @@ def with_kueue(cluster: Cluster, queues: Queues) -> Cluster:
     )
 
 
-def workloads(queues: Queues, cluster: Cluster) -> list[Workload]:
+def workloads(queues: Queues, cluster: ClusterRecord) -> list[Workload]:
     """The cluster's workloads by cluster queue, and pod sets of Kueue that have no pods yet.
 
     Pods of a queue are those that Kueue's label names; others stay in the group of their

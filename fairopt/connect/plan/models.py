@@ -12,7 +12,7 @@ import numpy as np
 
 from fairopt import files
 from fairopt.connect.cluster.eligible import Rules
-from fairopt.connect.cluster.record import Cluster, Workload
+from fairopt.connect.cluster.record import ClusterRecord, Workload
 from fairopt.connect.cluster.shapes import Shape
 from fairopt.connect.cluster.together import Together, Zones
 from fairopt.connect.plan import apart, kept
@@ -105,7 +105,7 @@ def problem(path: str) -> ClusterProblem:
     left = left.replace(placement=fits[some], limit=np.floor(left.limit))
     left = apart.with_rows(left, [own.together for own in owners])
     return ClusterProblem(
-        Cluster(
+        ClusterRecord(
             known.out(users, shapes),
             owners,
             known.undivided(),

@@ -16,7 +16,7 @@ import numpy as np
 from fairopt.connect.cluster import kinds as cards
 from fairopt.connect.cluster.eligible import Rules
 from fairopt.connect.cluster.kinds import CardKinds
-from fairopt.connect.cluster.record import Cluster, Workload
+from fairopt.connect.cluster.record import ClusterRecord, Workload
 from fairopt.connect.cluster.shapes import Shape, left_over, shapes
 from fairopt.connect.cluster.together import Zones
 from fairopt.connect.plan import apart, kueue_model, volcano_model
@@ -49,7 +49,7 @@ class ClusterProblem:
     kueue : flavors and queues of Kueue, if there are any.
     """
 
-    cluster: Cluster
+    cluster: ClusterRecord
     instance: Instance
     plain: Instance
     users: tuple[Workload, ...]
@@ -85,7 +85,7 @@ class ClusterProblem:
 
 
 def problem(
-    cluster: Cluster,
+    cluster: ClusterRecord,
     kinds: Sequence[CardKinds] = (),
     visible: Collection[str] = (),
     source: str | None = None,

@@ -16,7 +16,7 @@ from math import ceil
 from typing import Any
 
 from fairopt.connect.cluster.nodes import Node
-from fairopt.connect.cluster.record import Cluster, Workload
+from fairopt.connect.cluster.record import ClusterRecord, Workload
 from fairopt.connect.text.fields import Amounts
 from fairopt.exact import exact
 from fairopt.instance.reading import Faults, shown
@@ -169,7 +169,7 @@ class CondorPool:
         self.faults.add(place, shown(value), "a number >= 0, at most 1e18")
         return Fraction(0)
 
-    def joined(self, base: Cluster) -> Cluster:
+    def joined(self, base: ClusterRecord) -> ClusterRecord:
         """The cluster with its slots and jobs.
 
         Raises

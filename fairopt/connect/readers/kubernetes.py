@@ -14,7 +14,7 @@ from typing import Any
 from fairopt.connect.cluster.gangs import Bindings
 from fairopt.connect.cluster.nodes import DELETED, Node, node
 from fairopt.connect.cluster.pods import Pod, pod
-from fairopt.connect.cluster.record import Cluster, QueueCeiling, Undivided, Workload
+from fairopt.connect.cluster.record import ClusterRecord, QueueCeiling, Undivided, Workload
 from fairopt.connect.cluster.together import Together, Topology
 from fairopt.connect.plan.kueue_cluster import with_kueue
 from fairopt.connect.readers import armada, kai, yunikorn
@@ -223,7 +223,7 @@ class Collector:
             self._work[key] = Workload(queue, name, found.request, found.rules, together=bound)
         return self._work[key]
 
-    def cluster(self, weights: Mapping[str, float] | None = None) -> Cluster:
+    def cluster(self, weights: Mapping[str, float] | None = None) -> ClusterRecord:
         """The cluster of everything taken, in an order that does not depend on that of the objects.
 
         Raises
@@ -237,7 +237,7 @@ class Collector:
             self._beyond.setdefault(words, []).append(full)
         self.faults.found.sort()
         self.faults.stop()
-        found = Cluster(
+        found = ClusterRecord(
             [self._nodes[name] for name in sorted(self._nodes)],
             sorted(
                 self._work.values(),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairopt.connect.cluster.eligible import Requirement, Rules
-from fairopt.connect.cluster.record import Cluster, Workload
+from fairopt.connect.cluster.record import ClusterRecord, Workload
 from fairopt.connect.readers.slurm import tres_of
 from fairopt.connect.text.fields import Amounts
 from fairopt.instance.reading import Faults, shown
@@ -105,7 +105,7 @@ class Jobs:
             self.faults.add(place, shown(text), "an array such as 12_[1-10]")
         return found or 0
 
-    def joined(self, base: Cluster) -> Cluster:
+    def joined(self, base: ClusterRecord) -> ClusterRecord:
         """The cluster with its jobs.
 
         Raises

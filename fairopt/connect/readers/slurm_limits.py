@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from fairopt.connect.cluster.record import Cluster
+from fairopt.connect.cluster.record import ClusterRecord
 from fairopt.connect.readers.slurm import tres_of
 from fairopt.connect.readers.volcano import VolcanoQueue, VolcanoQueues
 from fairopt.connect.text.fields import Amounts
@@ -72,6 +72,6 @@ class Limits:
         for name in sorted({*self.most, *work}):
             queues.queues[name] = VolcanoQueue(name, capability=self.most.get(name, {}))
 
-    def joined(self, base: Cluster, weights: Mapping[str, float]) -> Cluster:
+    def joined(self, base: ClusterRecord, weights: Mapping[str, float]) -> ClusterRecord:
         """The cluster with weights as they are printed; what is said otherwise stays."""
         return replace(base, weights={**self.weights, **weights})

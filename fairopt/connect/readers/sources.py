@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from fairopt import storage
-from fairopt.connect.cluster.record import Cluster
+from fairopt.connect.cluster.record import ClusterRecord
 from fairopt.connect.readers import htcondor, slurm_jobs, slurm_limits, yarn
 from fairopt.connect.readers.kubernetes import OWNER, UNDIVIDED, Collector
 from fairopt.connect.readers.tables import TABLES, Tables
@@ -41,7 +41,7 @@ def cluster(
     weights: Mapping[str, float] | None = None,
     told: Told = None,
     kind: str | None = None,
-) -> Cluster:
+) -> ClusterRecord:
     """The cluster that all files together describe, in whatever order they come.
 
     Parameters
@@ -110,7 +110,7 @@ class Sources:
             self.faults.add("files", told, FORMATS[kind])
             self.faults.stop()
 
-    def cluster(self, weights: Mapping[str, float] | None = None) -> Cluster:
+    def cluster(self, weights: Mapping[str, float] | None = None) -> ClusterRecord:
         """The cluster of everything taken.
 
         Raises

@@ -31,7 +31,7 @@ from fairopt import storage
 from fairopt.connect.cluster.eligible import Requirement, Rules
 from fairopt.connect.cluster.gangs import MOST_ZONES, spread_over
 from fairopt.connect.cluster.nodes import Node
-from fairopt.connect.cluster.record import Cluster, Workload
+from fairopt.connect.cluster.record import ClusterRecord, Workload
 from fairopt.connect.cluster.together import Together, Topology
 from fairopt.connect.readers import slurm
 from fairopt.connect.text.fields import Amounts
@@ -193,7 +193,7 @@ class Tables:
         self.faults.add(place, shown(text), POSITIVE)
         return 1.0
 
-    def joined(self, base: Cluster) -> Cluster:
+    def joined(self, base: ClusterRecord) -> ClusterRecord:
         """The cluster of all tables and what `base` has, whatever the order of rows.
 
         The weight of a queue is that of `base` if it has one, else that of `sshare`, else the sum
@@ -238,7 +238,7 @@ class Tables:
         # fsum does not depend on the order of rows
         sums = {queue: math.fsum(weights) for queue, weights in members.items()}
         own = {queue: weight for queue, weight in self.weights.items() if queue in sums}
-        return Cluster(
+        return ClusterRecord(
             sorted(self.nodes, key=_order),
             sorted([*base.workloads, *self.teams.values()], key=_place),
             base.undivided,

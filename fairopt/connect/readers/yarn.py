@@ -17,7 +17,7 @@ from xml.parsers import expat
 
 from fairopt import storage
 from fairopt.connect.cluster.nodes import Node
-from fairopt.connect.cluster.record import Cluster
+from fairopt.connect.cluster.record import ClusterRecord
 from fairopt.connect.readers.volcano import ROOT, VolcanoQueue, VolcanoQueues
 from fairopt.connect.text.fields import Amounts
 from fairopt.instance.reading import Faults, shown
@@ -187,7 +187,7 @@ class Yarn:
             found[name] = part_of if percent else Fraction(number) * unit
         return found
 
-    def joined(self, base: Cluster) -> Cluster:
+    def joined(self, base: ClusterRecord) -> ClusterRecord:
         """The cluster with its work in queues, named in full.
 
         Raises

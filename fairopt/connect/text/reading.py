@@ -24,7 +24,7 @@ LARGEST_YAML = 256 * storage.MEBIBYTE
 Told = Callable[[int, int], None] | None
 
 
-class _Counted(io.RawIOBase):
+class _CountedStream(io.RawIOBase):
     """A stream that tells how many of its bytes have been read."""
 
     def __init__(self, stream: IO[bytes], size: int, told: Told, done: int) -> None:
@@ -92,7 +92,7 @@ def opened(path: str, told: Told = None, size: int = 0, done: int = 0) -> Iterat
                 raise BadInput([Fault("file", "no regular file", WANTED)], source)
             raw = open(path, "rb")  # noqa: SIM115 closed below
         try:
-            counted = io.BufferedReader(_Counted(raw, size, told, done), streams.BUFFER)
+            counted = io.BufferedReader(_CountedStream(raw, size, told, done), streams.BUFFER)
             packed = counted.peek(2)[:2] == GZIP
             unpacked = gzip.GzipFile(fileobj=counted) if packed else None
             yield cast("IO[bytes]", unpacked or counted)

@@ -22,7 +22,7 @@ from fairopt.notions.alpha_fair import g as welfare_of
 from fairopt.solving.constraints.judged import KEPT, judged
 from fairopt.solving.constraints.space import Curve, Given, Space, read
 from fairopt.solving.engines import units
-from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.point import AlphaQuestion
 
 ENOUGH = 1e-10
 """part of its size by which a curve is missed at which no further tangent is added"""
@@ -153,7 +153,7 @@ def _begin(instance: Instance, notion: Notion, score: Floats, space: Space, give
     limits = [cp.sum(space.tasks[n]) <= instance.limit[n] for n in limited.tolist()]
     constraints = [*used, *limits, *given(space).values()]
     if stated:
-        unit = np.maximum(units.max_min(Question.of(instance, score, 1.0, False)), 1e-9 * top)
+        unit = np.maximum(units.max_min(AlphaQuestion.of(instance, score, 1.0, False)), 1e-9 * top)
         program = notion.program(instance, score, unit)
         constraints += [*program.problem().constraints, program.tasks(instance) == space.tasks]
         goal: Any = program.objective

@@ -12,6 +12,13 @@ import numpy as np
 from fairopt.formulas import welfare
 from fairopt.instance import Floats, Instance, Ints
 
+CUT = 600.0
+"""log of the money of a limit, above that of the dearest row, at which engines cut it"""
+FURTHEST = 600.0
+"""log of the money of a limit, above that of all rows together, at most in an answer"""
+TOGETHER = 92.0
+"""limits within this of the dearest, in logarithms, keep their true ratio"""
+
 
 @dataclass(frozen=True)
 class How:
@@ -46,7 +53,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Question:
+class AlphaQuestion:
     """max sum W g_alpha(s_n) over one connected part, in natural units.
 
     Parameters
@@ -90,12 +97,12 @@ class Question:
         """Whether limits count tasks of users whose scores differ: jobs on kinds of machine."""
         return bool(np.isfinite(self.instance.limit).any()) and not self.one_score
 
-    def at(self, alpha: float, log_w: Floats) -> Question:
+    def at(self, alpha: float, log_w: Floats) -> AlphaQuestion:
         """The same problem for another alpha and other weights log W (N,)."""
-        return Question(self.instance, self.score, alpha, log_w)
+        return AlphaQuestion(self.instance, self.score, alpha, log_w)
 
     @classmethod
-    def of(cls, instance: Instance, score: Floats, alpha: float, inside: bool) -> Question:
+    def of(cls, instance: Instance, score: Floats, alpha: float, inside: bool) -> AlphaQuestion:
         """The problem with the weights of the instance, inside the power or outside."""
         return cls(instance, score, alpha, welfare.log_weight(instance.weight, alpha, inside))
 
@@ -145,3 +152,24 @@ def divided(instance: Instance) -> Floats:
     everybody = weight.sum(axis=0)
     part = weight / np.where(everybody > 0, everybody, 1.0)
     return fitted(instance, part * np.where(instance.eligible, instance.alone, 0.0))
+
+
+# Money of limits far above all other money, brought into the floating-point range. At alpha = 100 a
+# user held by its limit to a share of 1e-6 would pay 1e600 times what a user of share 1 pays. The
+# judge needs the right ratios among the dearest limits, and among the prices of resources; the
+# ratio between the two groups does not matter beyond a hundred decades.
+
+
+def cut(log_money: Floats, log_rows: float) -> Floats:
+    """Money of limits from its logarithm: none further above that of all rows than CUT."""
+    found: Floats = np.exp(np.minimum(log_money, log_rows + CUT))
+    return found
+
+
+def in_range(log_money: Floats, log_rows: float) -> Floats:
+    """(N,) the logarithms moved so that the dearest is FURTHEST above the rows, none upwards."""
+    high, top = log_rows + FURTHEST, float(log_money.max())
+    if top <= high:
+        return log_money
+    near = log_money > top - TOGETHER
+    return np.where(near, log_money - top + high, np.minimum(log_money, high - TOGETHER))

@@ -9,23 +9,23 @@ import numpy as np
 from fairopt.formulas import welfare
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats
-from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.point import AlphaQuestion
 
 
-def best(question: Question) -> Floats:
+def best(question: AlphaQuestion) -> Floats:
     """(N,) largest score of each user on any server, share per task."""
     found: Floats = np.where(question.instance.eligible, question.score, 0.0).max(axis=1)
     return found
 
 
-def alone(question: Question) -> Floats:
+def alone(question: AlphaQuestion) -> Floats:
     """(N,) share of each user if it had all its servers for itself, within its limit."""
     inst = question.instance
     everything: Floats = (inst.alone * question.score).sum(axis=1)
     return np.minimum(everything, best(question) * inst.limit)
 
 
-def max_min(question: Question) -> Floats:
+def max_min(question: AlphaQuestion) -> Floats:
     """(N,) min(W^(1/alpha) L, the share the limit allows), L the max-min level for these weights.
 
     One linear program. Users whose limit keeps them below the level are then fixed at their limit

@@ -10,11 +10,11 @@ from fairopt import criteria
 from fairopt.instance.generate import random_instance
 from fairopt.solving.engines.compact import small as compact
 from fairopt.solving.engines.compact.rows import CompactRows
-from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.point import AlphaQuestion
 
 
 def question(inst, alpha=1.0, criterion="drf", inside=False):
-    return Question.of(inst, criteria.score(inst, criterion), alpha, inside)
+    return AlphaQuestion.of(inst, criteria.score(inst, criterion), alpha, inside)
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, 5.0])

@@ -7,7 +7,7 @@ import pytest
 
 from fairopt.instance.generate import random_instance
 from fairopt.solving.engines.interior import layout
-from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.point import AlphaQuestion
 
 
 @pytest.mark.parametrize("shape", [(30, 12, 3, 0.7), (5, 4, 2, 1.0)])
@@ -16,7 +16,7 @@ def test_both_layouts_do_the_same(shape):
     users, servers, resources = inst.shape
     rng = np.random.default_rng(0)
     score = rng.uniform(1, 2, (users, servers))
-    question = Question.of(inst, score, 1.0, False)
+    question = AlphaQuestion.of(inst, score, 1.0, False)
     unit = rng.uniform(1, 2, users)
     grid, pairs = layout.GridLayout(question, unit), layout.Pairs(question, unit)
     y, rows = rng.random(pairs.shape), rng.random((servers, resources))

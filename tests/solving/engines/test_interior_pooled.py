@@ -11,7 +11,7 @@ import fairopt as fo
 from fairopt.instance.generate import random_instance
 from fairopt.solving.engines.interior import pooled
 from fairopt.solving.engines.path import plain
-from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.point import AlphaQuestion
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 2.0, 10.0])
 def test_dealt_out_it_is_the_answer(few: None, alpha: float, density: float) -> None:
     inst = random_instance(600, 4, 3, density=density, seed=5, weight_decades=2)
-    question = Question.of(inst, np.ones(inst.shape[:2]), alpha, False)
+    question = AlphaQuestion.of(inst, np.ones(inst.shape[:2]), alpha, False)
     assert pooled.worthwhile(question)
     point = pooled.follow(question)
     assert point is not None
@@ -43,7 +43,7 @@ def test_a_mix_that_cannot_be_dealt_is_left_to_the_method(few: None) -> None:
     placement = np.ones((600, 2), bool)
     placement[300:, 1] = False
     inst = fo.Instance(demand, [[100.0, 100.0], [100.0, 100.0]], placement)
-    question = Question.of(inst, np.ones((600, 2)), 1.0, False)
+    question = AlphaQuestion.of(inst, np.ones((600, 2)), 1.0, False)
     assert pooled.worthwhile(question)
     assert pooled.follow(question) is None
     assert re.search(r"which lack [1-9]\d*\.\d+% of what servers want", pooled.attempt(question)[1])
@@ -55,7 +55,7 @@ def test_samples_first_end_at_the_same_answer(
     few: None, monkeypatch: pytest.MonkeyPatch, alpha: float
 ) -> None:
     inst = random_instance(3000, 4, 3, density=0.8, seed=6, weight_decades=1)
-    question = Question.of(inst, np.ones(inst.shape[:2]), alpha, False)
+    question = AlphaQuestion.of(inst, np.ones(inst.shape[:2]), alpha, False)
     whole = pooled.follow(question)
     monkeypatch.setattr(pooled, "SAMPLES", (400, 1200))
     found = pooled.follow(question)
@@ -81,12 +81,12 @@ def test_a_division_far_from_even_does_not_underflow(few: None) -> None:
 def test_not_tried_where_it_does_not_apply(few: None) -> None:
     inst = random_instance(600, 4, 3, seed=5)
     score = np.ones(inst.shape[:2])
-    assert pooled.worthwhile(Question.of(inst, score, 1.0, False))
-    assert not pooled.worthwhile(Question.of(inst, score, 0.0, False))
+    assert pooled.worthwhile(AlphaQuestion.of(inst, score, 1.0, False))
+    assert not pooled.worthwhile(AlphaQuestion.of(inst, score, 0.0, False))
     limited = inst.replace(limit=np.full(600, 5.0))
-    assert not pooled.worthwhile(Question.of(limited, score, 1.0, False))
+    assert not pooled.worthwhile(AlphaQuestion.of(limited, score, 1.0, False))
     score[0, 0] = 2.0
-    assert not pooled.worthwhile(Question.of(inst, score, 1.0, False))
+    assert not pooled.worthwhile(AlphaQuestion.of(inst, score, 1.0, False))
 
 
 def test_the_method_is_not_asked(few: None, monkeypatch: pytest.MonkeyPatch) -> None:

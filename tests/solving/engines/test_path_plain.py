@@ -13,11 +13,11 @@ from fairopt.certificates.proof import measure
 from fairopt.instance import Instance
 from fairopt.instance.generate import random_instance
 from fairopt.notions import AlphaFair
+from fairopt.solving.best import normalised
 from fairopt.solving.engines.path import plain
-from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.point import AlphaQuestion, Point
 from fairopt.solving.engines.polish.tasks import polish
 from fairopt.solving.engines.smoothed import newton as smoothed
-from fairopt.solving.prices import normalised
 
 ALPHAS = (0.0, 0.1, 0.5, 0.99, 1.0, 1.01, 2.0, 5.0, 10.0, 20.0)
 
@@ -51,7 +51,7 @@ def family(seed: int, limits: float, decades: float = 2) -> Instance:
 def test_proved_without_polish(alpha, limits):
     inst = family(7, limits)
     score = np.ones(inst.shape[:2])
-    question = Question.of(inst, score, alpha, False)
+    question = AlphaQuestion.of(inst, score, alpha, False)
     point = plain.follow(question)
     gap, residual = judged(inst, AlphaFair(alpha), point, score)
     assert gap <= 1e-9
@@ -76,7 +76,7 @@ def test_families(seed):
     inst = family(seed, 0.0 if seed % 2 else 0.4)
     score = np.ones(inst.shape[:2])
     for alpha in (0.5, 1.0, 5.0):
-        point = plain.follow(Question.of(inst, score, alpha, False))
+        point = plain.follow(AlphaQuestion.of(inst, score, alpha, False))
         gap, residual = judged(inst, AlphaFair(alpha), point, score)
         assert gap <= 1e-9
         assert residual <= 1e-6

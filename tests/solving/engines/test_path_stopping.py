@@ -13,7 +13,7 @@ from fairopt.instance import Instance
 from fairopt.instance.generate import random_instance
 from fairopt.program import limit_matrix, usage_matrix
 from fairopt.solving.engines.path.level import stopping
-from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.point import AlphaQuestion
 
 
 def by_program(inst: Instance) -> float:
@@ -33,7 +33,7 @@ def by_program(inst: Instance) -> float:
 @pytest.mark.parametrize("seed", range(16))
 def test_the_level_is_the_program_s(seed):
     inst = random_instance(12, 5, 3, density=0.4, seed=seed, weight_decades=2, zero_demand=0.3)
-    question = Question.of(inst, np.ones(inst.shape[:2]), 1.0, False)
+    question = AlphaQuestion.of(inst, np.ones(inst.shape[:2]), 1.0, False)
     level = stopping(question, np.zeros(len(inst.users)))
     assert level is not None
     share = np.bincount(question.pairs[0], level.x)
@@ -47,7 +47,7 @@ def test_the_level_is_the_program_s(seed):
 
 def test_prices_pay_for_the_level():
     inst = random_instance(20, 6, 2, density=0.3, seed=3)
-    question = Question.of(inst, np.ones(inst.shape[:2]), 1.0, False)
+    question = AlphaQuestion.of(inst, np.ones(inst.shape[:2]), 1.0, False)
     level = stopping(question, np.zeros(len(inst.users)))
     n, i = question.pairs
     cost = np.einsum("hr,hr->h", question.use, level.money[i])
@@ -61,7 +61,7 @@ def test_prices_pay_for_the_level():
 def test_who_keeps_a_share_rises_no_more(seed):
     """As in the program in which the share of some is a row of its own."""
     inst = random_instance(12, 5, 3, density=0.4, seed=seed)
-    question = Question.of(inst, np.ones(inst.shape[:2]), 1.0, False)
+    question = AlphaQuestion.of(inst, np.ones(inst.shape[:2]), 1.0, False)
     everybody = stopping(question, np.zeros(12))
     kept = np.where(np.arange(12) < 4, 0.5 * everybody.t, 0.0)
     level = stopping(question, kept)
@@ -114,6 +114,6 @@ def test_a_slow_start_is_no_standstill():
     placement = rng.random((1000, 100)) < 0.06
     placement[np.arange(1000), rng.integers(0, 100, 1000)] = True
     inst = Instance(demand, capacity, placement, rng.uniform(0.5, 2, 1000))
-    question = Question.of(inst, fo.criteria.score(inst, "drf"), 1.0, False)
+    question = AlphaQuestion.of(inst, fo.criteria.score(inst, "drf"), 1.0, False)
     level = stopping(question, np.zeros(len(inst.users)))
     assert level is not None and level.clear

@@ -9,9 +9,9 @@ import fairopt as fo
 from fairopt.allocation import Allocation
 from fairopt.certificates.proof import measure
 from fairopt.instance import Floats
+from fairopt.solving.best import normalised
 from fairopt.solving.engines.path import plain
-from fairopt.solving.engines.point import Question
-from fairopt.solving.prices import normalised
+from fairopt.solving.engines.point import AlphaQuestion
 
 
 def jobs(
@@ -36,7 +36,7 @@ def jobs(
 )
 def test_proved_by_the_path_alone(alpha, users, kinds, decades, density):
     inst, score = jobs(users, kinds, decades, 5, density)
-    point = plain.follow(Question.of(inst, score, alpha, False))
+    point = plain.follow(AlphaQuestion.of(inst, score, alpha, False))
     assert point is not None
     prices = normalised(inst, *point.prices(inst))
     answer = Allocation(inst, fo.AlphaFair(alpha), point.tasks(inst), *prices, score=score)

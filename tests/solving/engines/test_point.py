@@ -6,7 +6,7 @@ import numpy as np
 
 import fairopt as fo
 from fairopt import criteria
-from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.point import AlphaQuestion, Point
 
 INST = fo.Instance(
     [[1, 4], [3, 1]], [[9, 18], [6, 0]], limit=[2.0, np.inf], placement=[[1, 0], [1, 1]]
@@ -29,7 +29,7 @@ def test_money_becomes_prices() -> None:
 
 
 def test_a_question_in_natural_units() -> None:
-    question = Question.of(INST, criteria.score(INST, "tasks"), 2.0, True)
+    question = AlphaQuestion.of(INST, criteria.score(INST, "tasks"), 2.0, True)
     np.testing.assert_allclose(question.use, [[1 / 9, 4 / 18], [3 / 9, 1 / 18]])
     np.testing.assert_array_equal(question.log_w, [0.0, 0.0])
     assert question.at(3.0, question.log_w).alpha == 3.0

@@ -10,11 +10,11 @@ from fairopt.allocation import Allocation
 from fairopt.certificates import told
 from fairopt.certificates.proof import measure
 from fairopt.instance import Floats
+from fairopt.solving.best import normalised
 from fairopt.solving.engines.compact import small as compact
 from fairopt.solving.engines.path import plain
-from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.point import AlphaQuestion, Point
 from fairopt.solving.engines.smoothed import newton
-from fairopt.solving.prices import normalised
 
 
 def cluster(users: int, density: float, seed: int = 2, servers: int = 5) -> fo.Instance:
@@ -27,7 +27,7 @@ def cluster(users: int, density: float, seed: int = 2, servers: int = 5) -> fo.I
     return fo.Instance(demand, capacity, placement)
 
 
-def judged(question: Question, point: Point) -> tuple[Allocation, float]:
+def judged(question: AlphaQuestion, point: Point) -> tuple[Allocation, float]:
     """The answer, and the larger of gap and residual."""
     inst = question.instance
     p, mu = normalised(inst, *point.prices(inst))
@@ -39,7 +39,7 @@ def judged(question: Question, point: Point) -> tuple[Allocation, float]:
 def both(inst: fo.Instance, alpha: float, score: Floats | None = None) -> tuple[Floats, Floats]:
     """(N,) shares by prices alone and by the interior method, both proved."""
     score = np.ones(inst.shape[:2]) if score is None else score
-    question = Question.of(inst, score, alpha, False)
+    question = AlphaQuestion.of(inst, score, alpha, False)
     found = newton.follow(question)
     other = plain.follow(question)
     assert found is not None and other is not None
@@ -78,7 +78,7 @@ def test_zero_demands_weights_and_users_of_one_server() -> None:
 def test_equal_servers_get_equal_prices() -> None:
     inst = cluster(600, 0.7)
     inst = inst.replace(capacity=np.tile(inst.capacity[:1], (5, 1)))
-    question = Question.of(inst, np.ones(inst.shape[:2]), 1.0, False)
+    question = AlphaQuestion.of(inst, np.ones(inst.shape[:2]), 1.0, False)
     found = newton.follow(question)
     assert found is not None and judged(question, found.point)[1] < 1e-9
     money = found.point.rows
@@ -98,7 +98,9 @@ def test_limits_are_one_more_price_a_user(alpha: float) -> None:
 
 def test_limits_that_leave_room_everywhere() -> None:
     inst = cluster(300, 0.6)
-    question = Question.of(inst.replace(limit=np.full(300, 1e-3)), np.ones((300, 5)), 1.0, False)
+    question = AlphaQuestion.of(
+        inst.replace(limit=np.full(300, 1e-3)), np.ones((300, 5)), 1.0, False
+    )
     found = newton.follow(question)
     assert found is not None
     alloc, error = judged(question, found.point)
@@ -121,7 +123,7 @@ def jobs(users: int, kinds: int, seed: int) -> tuple[fo.Instance, Floats]:
 @pytest.mark.parametrize("users", [5, 60, 700])
 def test_jobs_on_kinds_of_machines(users: int, alpha: float) -> None:
     inst, score = jobs(users, 4, seed=users)
-    question = Question.of(inst, score, alpha, False)
+    question = AlphaQuestion.of(inst, score, alpha, False)
     found = newton.follow(question)
     assert found is not None
     assert found.iterations < 40
@@ -136,7 +138,7 @@ def test_many_jobs_need_no_other_engine() -> None:
 
 
 def test_a_sample_gives_the_first_prices() -> None:
-    question = Question.of(cluster(3000, 0.4), np.ones((3000, 5)), 1.0, False)
+    question = AlphaQuestion.of(cluster(3000, 0.4), np.ones((3000, 5)), 1.0, False)
     found = newton.follow(question, sample=600)
     assert found is not None and judged(question, found.point)[1] < 1e-9
     assert found.passes < 40
@@ -169,13 +171,13 @@ def test_where_it_does_not_end_the_interior_method_follows(monkeypatch: pytest.M
 def test_not_tried_where_it_does_not_apply() -> None:
     inst = cluster(300, 0.4)
     score = np.ones(inst.shape[:2])
-    assert newton.worthwhile(Question.of(inst, score, 1.0, False), users=100)
-    assert not newton.worthwhile(Question.of(inst, score, 1.0, False))
-    assert not newton.worthwhile(Question.of(inst, score, 0.0, False), users=100)
+    assert newton.worthwhile(AlphaQuestion.of(inst, score, 1.0, False), users=100)
+    assert not newton.worthwhile(AlphaQuestion.of(inst, score, 1.0, False))
+    assert not newton.worthwhile(AlphaQuestion.of(inst, score, 0.0, False), users=100)
     sparse = cluster(5_000, 0.2)
-    assert newton.worthwhile(Question.of(sparse, np.ones(sparse.shape[:2]), 1.0, False))
+    assert newton.worthwhile(AlphaQuestion.of(sparse, np.ones(sparse.shape[:2]), 1.0, False))
     # where most pairs are eligible the interior method is the faster one for longer
     dense = sparse.replace(placement=np.ones(sparse.shape[:2], bool))
-    assert not newton.worthwhile(Question.of(dense, np.ones(sparse.shape[:2]), 1.0, False))
+    assert not newton.worthwhile(AlphaQuestion.of(dense, np.ones(sparse.shape[:2]), 1.0, False))
     one = fo.Instance(inst.demand[:10], inst.capacity[:1])
-    assert not newton.worthwhile(Question.of(one, np.ones((10, 1)), 1.0, False), users=5)
+    assert not newton.worthwhile(AlphaQuestion.of(one, np.ones((10, 1)), 1.0, False), users=5)

@@ -9,7 +9,7 @@ import pytest
 
 import fairopt as fo
 from fairopt import criteria, fast
-from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.point import AlphaQuestion
 from fairopt.solving.engines.smoothed import kinds, newton, passes
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.smooth import Smooth
@@ -89,7 +89,7 @@ def test_an_answer_says_and_does_what_was_chosen(monkeypatch):
     placement[:, 0] |= ~placement.any(axis=1)
     demand = rng.lognormal(0, 1, (2_000, 2))
     inst = fo.Instance(demand, rng.uniform(1, 10, (3, 2)) * 2_000, placement)
-    asked = Question.of(inst, criteria.score(inst, "tasks"), 2.0, False)
+    asked = AlphaQuestion.of(inst, criteria.score(inst, "tasks"), 2.0, False)
     tasks = []
     for choice in ("0", "1", "1"):
         monkeypatch.setenv(fast.CHOICE, choice)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.instance import Floats, Instance, Ints
-from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.point import AlphaQuestion
 
 USED = 1e-9
 """part of a user's share from which a pair counts as used by the last answer"""
@@ -33,7 +33,9 @@ class Start:
     log_unit: float
 
 
-def matched(question: Question, tasks: Floats, prices: Floats, before: Instance) -> Start | None:
+def matched(
+    question: AlphaQuestion, tasks: Floats, prices: Floats, before: Instance
+) -> Start | None:
     """The start from tasks (N', I') and prices (I', R) on the instance before; None if useless.
 
     A server that came takes the middle prices of the others and a part of the tasks of everybody
@@ -84,7 +86,7 @@ def _placed(matrix: Floats, old: Ints, new: Ints, count: int) -> Floats:
     return found
 
 
-def _filled(question: Question, share: Floats, came: Ints) -> Floats:
+def _filled(question: AlphaQuestion, share: Floats, came: Ints) -> Floats:
     """The shares with a part of everybody's moved to each server that came."""
     inst = question.instance
     for server in came.tolist():
@@ -101,7 +103,7 @@ def _filled(question: Question, share: Floats, came: Ints) -> Floats:
     return share
 
 
-def _scaled(question: Question, share: Floats, price: Floats) -> Start | None:
+def _scaled(question: AlphaQuestion, share: Floats, price: Floats) -> Start | None:
     """What prices stand for, and whoever has nothing on its cheapest servers."""
     inst, alpha = question.instance, question.alpha
     if not (np.isfinite(price).all() and price.max() > 0):
@@ -132,7 +134,7 @@ def _scaled(question: Question, share: Floats, price: Floats) -> Start | None:
     return Start(share, price, log_unit) if np.isfinite(share).all() else None
 
 
-def _most(question: Question) -> Floats:
+def _most(question: AlphaQuestion) -> Floats:
     """(N,) the share that each user's limit allows, where it has one score on all servers."""
     inst = question.instance
     most: Floats = np.where(inst.eligible, question.score, 0.0).max(axis=1) * inst.limit

@@ -22,7 +22,7 @@ from fairopt.solving.engines.again.curvature import LIMIT, Curvature
 from fairopt.solving.engines.again.matching import Start
 from fairopt.solving.engines.again.users import Taken, UsersAgain
 from fairopt.solving.engines.interior.layout import GridLayout, layout_of
-from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.point import AlphaQuestion, Point
 
 DELTA = 1e-6
 """relative rise of a price at which a pair may double"""
@@ -58,7 +58,7 @@ class AgainFound:
     rounds: int
 
 
-def applies(question: Question) -> bool:
+def applies(question: AlphaQuestion) -> bool:
     """Whether the method knows the problem: alpha > 0, no limit on unlike scores, not too large."""
     inst = question.instance
     if question.alpha <= 0 or inst.shape[1] * inst.shape[2] > LARGEST:
@@ -66,14 +66,14 @@ def applies(question: Question) -> bool:
     return not np.isfinite(inst.limit).any() or question.one_score
 
 
-def follow(question: Question, start: Start) -> AgainFound:
+def follow(question: AlphaQuestion, start: Start) -> AgainFound:
     """The answer near a start, or no point where the method gives up."""
     with np.errstate(all="ignore"):
         return _Again(question, start).run()
 
 
 class _Again:
-    def __init__(self, question: Question, start: Start) -> None:
+    def __init__(self, question: AlphaQuestion, start: Start) -> None:
         self.question = question
         inst, alpha = question.instance, question.alpha
         self.unit = start.share.sum(axis=1)

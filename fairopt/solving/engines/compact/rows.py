@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt.instance import Floats
-from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.point import AlphaQuestion
 
 EASED = 1e-14
 """added to the unit diagonal: where prices are not unique it keeps them from wandering off, which
@@ -94,7 +94,7 @@ class CompactRows:
     n (P,) user of each pair; u (I, N) share of a task, 1 where not eligible.
     """
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: AlphaQuestion) -> None:
         inst = question.instance
         self.users, self.servers, self.resources = inst.shape
         eligible = inst.eligible.T

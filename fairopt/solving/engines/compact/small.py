@@ -25,7 +25,7 @@ from fairopt.solving.engines.compact.rows import (
     Direction,
     solver,
 )
-from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.point import AlphaQuestion, Point
 
 MOST_PAIRS, MOST_ROWS = 100_000, 200
 """users times servers, and rows of servers and limits, up to which this method goes first"""
@@ -57,7 +57,7 @@ CLEAR = 1e-6
 and 0 would be off by the root of their product"""
 
 
-def follow(question: Question) -> Point | None:
+def follow(question: AlphaQuestion) -> Point | None:
     """The best point of the central path; None where alpha is 0, an instance is not small, or
     weights are beyond floating point."""
     inst, alpha = question.instance, question.alpha
@@ -80,7 +80,7 @@ def follow(question: Question) -> Point | None:
 class _Small:
     """One problem, with levels in units of `size`, and Newton's method along its central path."""
 
-    def __init__(self, question: Question, weight: Floats) -> None:
+    def __init__(self, question: AlphaQuestion, weight: Floats) -> None:
         self.question, self.rows = question, CompactRows(question)
         self.weight = weight / weight.sum()
         self.log_weight = np.log(self.weight)

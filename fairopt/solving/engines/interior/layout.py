@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from fairopt.instance import Bools, Floats
-from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.point import AlphaQuestion
 
 FULL = 0.2
 """a grid is used if at least this part of all pairs is eligible"""
@@ -62,7 +62,7 @@ class Layout(Protocol):
         """Values (P,) in the order of `Instance.pairs` from an array over pairs."""
 
 
-def layout_of(question: Question, unit: Floats) -> Layout:
+def layout_of(question: AlphaQuestion, unit: Floats) -> Layout:
     """The faster layout for the placement; `unit` (N,) is the unit of each user's share."""
     inst = question.instance
     users, servers, _ = inst.shape
@@ -77,7 +77,7 @@ class Pairs:
 
     mask: float = 1.0
 
-    def __init__(self, question: Question, unit: Floats) -> None:
+    def __init__(self, question: AlphaQuestion, unit: Floats) -> None:
         inst = question.instance
         self.n, self.i = question.pairs
         self.users, self.servers, self.resources = inst.shape
@@ -140,7 +140,7 @@ class Pairs:
 class GridLayout:
     """A full (N, I) array; b[n, i, r] = demand[n, r] t[n, i] / pool[i, r]."""
 
-    def __init__(self, question: Question, unit: Floats) -> None:
+    def __init__(self, question: AlphaQuestion, unit: Floats) -> None:
         inst = question.instance
         self.users, self.servers, self.resources = inst.shape
         self.shape = (self.users, self.servers)

@@ -25,7 +25,7 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.instance import Bools, Floats, Ints
-from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.point import AlphaQuestion, Point
 
 MANY, PER_ROW = 10_000, 100
 """pairs, and users a row of capacity, from which a pool is tried"""
@@ -46,7 +46,7 @@ STEEP = 600.0
 """difference of theta beyond which exponentials may vanish for all servers of a user"""
 
 
-def worthwhile(question: Question) -> bool:
+def worthwhile(question: AlphaQuestion) -> bool:
     """Whether to try: many users per row, scores that do not depend on the server, no limits."""
     inst = question.instance
     users, servers, resources = inst.shape
@@ -62,19 +62,19 @@ def worthwhile(question: Question) -> bool:
     )
 
 
-def likely(question: Question) -> bool:
+def likely(question: AlphaQuestion) -> bool:
     """Whether to try before any other method: placement hardly divides users, either."""
     eligible = question.instance.eligible
     dense = bool(np.count_nonzero(eligible) >= DENSE * eligible.size)
     return dense and worthwhile(question)
 
 
-def follow(question: Question) -> Point | None:
+def follow(question: AlphaQuestion) -> Point | None:
     """The answer of the pool, divided over the servers; None if that is not possible."""
     return attempt(question)[0]
 
 
-def attempt(question: Question) -> tuple[Point | None, str]:
+def attempt(question: AlphaQuestion) -> tuple[Point | None, str]:
     """The same, and why there is none."""
     inst = question.instance
     total = inst.pool.sum(axis=0)

@@ -19,7 +19,7 @@ from fairopt import clock
 from fairopt.instance import Floats
 from fairopt.solving.engines.path import limits, start
 from fairopt.solving.engines.path.basis import EASY, Basis
-from fairopt.solving.engines.path.state import LIGHTEST, Parts, PathMissing
+from fairopt.solving.engines.path.state import PathMissing
 from fairopt.solving.engines.path.system import PathSystem
 
 MOST, PATIENCE, FLAT = 300, 10, 40
@@ -42,8 +42,6 @@ LAST = 1e-16
 LONG, FURTHER, SPREAD, CORRECTORS = 0.5, 0.3, 10.0, 2
 """a step of this length is not corrected; by how much a correction tries to lengthen it; the factor
 within which products are left alone; most corrections"""
-LITTLE = 1e-3
-"""part of a share of about the size expected that a user counts as having at alpha 0, at least"""
 LARGE = 2_000
 """products from which a correction is cheaper than a step"""
 
@@ -79,7 +77,7 @@ class Path(Basis):
         best, least, mark, worse, lowest = state, np.inf, np.inf, 0, np.inf
         for _ in clock.steps(MOST):
             state, moved = limits.lowered(self, state)
-            self._levels(state)
+            self.levelled(state)
             missing = self.missing(state)
             error = self.error(state, missing)
             if not error < np.inf:
@@ -116,7 +114,7 @@ class Path(Basis):
         state = state.copy()
         s = self.layout.parts(state)
         self.at(min(self.target, QUICK * self.alpha))
-        self._levels(state)
+        self.levelled(state)
         short = s.share - self.due(s.value)
         s.spare[:] = np.clip(short, 0.1 * s.share / self.alpha, 0.3 * s.share / self.alpha)
         return state
@@ -175,114 +173,7 @@ class Path(Basis):
         """(P + F,) what columns are dearer than what their users pay."""
         frame, s = self.frame, self.layout.parts(state)
         rent = self.layout.of_limits(s.rent)
-        return self.layout.cost(s.price) + frame.limit * frame.to(rent) - frame.to(self._paying(s))
-
-    def _paying(self, s: Parts) -> Floats:
-        """(N,) what a unit of share pays: its value, and the price of its floor."""
-        q = np.where(self.active, s.value, 0.0)
-        q[self.layout.floored] += s.pledge
-        return q
-
-    # -- what is missing -----------------------------------------------------------------------
-
-    def missing(self, state: Floats) -> PathMissing:
-        """What a state misses."""
-        frame, layout = self.frame, self.layout
-        s = layout.parts(state)
-        held, q = frame.of(s.z), self._paying(s)
-        cost = layout.cost(s.price)
-        rent = layout.of_limits(s.rent)
-        dual = cost + frame.limit * frame.to(rent) - frame.to(q) - s.dear
-        part = frame.of(frame.limit * s.z)[layout.limited]
-        # of a linear question users may be left with nothing, and count as having a little
-        own = q * np.maximum(held, 1e-300 if self.target else LITTLE)
-        money = float(own.sum())
-        own = np.where(own > 0, own, money / frame.users)
-        if self.steep:
-            curve = self.due(s.value) + s.spare - s.share
-        else:
-            curve = np.log(s.value) + self.alpha * np.log(s.share) - self.log_w
-        used = layout.used(s.z)
-        return PathMissing(
-            dual,
-            layout.rhs - used - s.slack,
-            1 - part - s.room,
-            (held - self.floor)[layout.floored] - s.above,
-            np.where(self.active, held - self.base - s.share, 0.0),
-            np.where(self.active, curve, 0.0),
-            held,
-            q,
-            cost,
-            used[: frame.count],
-            np.maximum(own, LIGHTEST * own.max()),
-            money,
-        )
-
-    def _levels(self, state: Floats) -> None:
-        """The common factor of W, which is free, such that what users miss of the relation of share
-        and value cancels, counted by what they pay."""
-        s = self.layout.parts(state)
-        money = np.where(self.active & (self.log_w == self.log_true), s.value * s.share, 0.0)
-        if not money.any():
-            return
-        curve = np.log(s.value) + self.alpha * np.log(s.share) - self.log_w
-        shift = float(money @ curve / money.sum())
-        if abs(shift) > 1e-3:
-            self.log_w, self.log_true = self.log_w + shift, self.log_true + shift
-
-    def error(self, state: Floats, missing: PathMissing) -> float:
-        """The largest of what is missing, relative, and of each user's losses in its own money."""
-        if not missing.money > 0:
-            return np.inf
-        frame, layout = self.frame, self.layout
-        s = layout.parts(state)
-        products = layout.products(state)
-        dual = np.abs(missing.dual) * s.z
-        per_user = frame.of(dual + products[: frame.columns]) / missing.own
-        held = np.maximum(missing.held, 1e-300 if self.target else LITTLE)
-        held = np.where(self.active, held, 1.0)
-        floor = self.floor[layout.floored]
-        found = max(
-            float(per_user.max()),
-            float(products.sum()) / missing.money,
-            float(dual.sum()) / missing.money,
-            float(np.abs(missing.rows).max(initial=0.0)),
-            self.off(state, missing),
-            float((np.abs(missing.shares) / held).max()),
-            float(np.abs(missing.limits).max(initial=0.0)),
-            float((np.abs(missing.floors) / floor).max(initial=0.0)),
-        )
-        return found if np.isfinite(found) else np.inf
-
-    def off(self, state: Floats, missing: PathMissing) -> float:
-        """The largest part by which a share is not what is due at its value."""
-        curve = np.abs(missing.curve)
-        if not self.steep:
-            return float(curve.max()) / max(1.0, self.alpha)
-        s = self.layout.parts(state)
-        return float(((curve + s.spare) / s.share)[self.active].max())
-
-    def targets(self, state: Floats, missing: PathMissing) -> Floats:
-        """What products are measured in: the money of users, of rows the mean of who uses them."""
-        frame, layout = self.frame, self.layout
-        mean = missing.money / frame.users
-        per = np.full(frame.columns, mean)
-        per[: frame.tasks] = missing.own[frame.owner]
-        z = layout.parts(state).z
-        use = frame.size_of @ z if frame.signed else missing.used
-        by_money = frame.size_of @ (z / per)
-        rows = np.where(by_money > 0, use / np.where(by_money > 0, by_money, 1.0), mean)
-        own = missing.own
-        return np.concatenate(
-            [
-                per,
-                rows,
-                per[frame.bounded],
-                own[layout.limited],
-                own[layout.floored],
-                own[layout.counted] / self.alpha,
-            ]
-        )
+        return self.layout.cost(s.price) + frame.limit * frame.to(rent) - frame.to(self.paying(s))
 
     # -- steps ---------------------------------------------------------------------------------
 

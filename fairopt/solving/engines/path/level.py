@@ -25,7 +25,7 @@ from fairopt.instance import Bools, Floats
 from fairopt.solving.engines import units
 from fairopt.solving.engines.path.frame import Frame
 from fairopt.solving.engines.path.system import PathSystem
-from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.point import AlphaQuestion
 
 MOST, PATIENCE, LAST = 100, 8, 2
 """most steps; those without halving the error after which it ends, and the same once it is FINE"""
@@ -136,7 +136,7 @@ def highest(low: Lowered, weight: Floats, unit: Floats, good: float = GOOD) -> P
         return None if state is None else leveling.answer(state)
 
 
-def stopping(question: Question, kept: Floats) -> LevelStops | None:
+def stopping(question: AlphaQuestion, kept: Floats) -> LevelStops | None:
     """The level of all users of a question without limits, whose log_w is the logarithm of their
     weights; users with a share `kept` (N,) above 0 have at least that, and rise no more.
 

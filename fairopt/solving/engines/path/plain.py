@@ -9,7 +9,7 @@ from fairopt.formulas.blocked import task_cost
 from fairopt.formulas.lowered import Lowered, lower
 from fairopt.instance import Floats
 from fairopt.solving.engines.path.solve import PathAnswer, solve
-from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.point import AlphaQuestion, Point
 from fairopt.solving.engines.units import expected
 
 FAR = 1e-2
@@ -19,7 +19,7 @@ NOTHING, ROUNDING = 30.0, 1e-12
 lose of their shares then"""
 
 
-def follow(question: Question) -> Point | None:
+def follow(question: AlphaQuestion) -> Point | None:
     """The end of the path, or None where it did not come close."""
     instance, alpha = question.instance, question.alpha
     low = lower(instance, question.score)
@@ -34,7 +34,7 @@ def follow(question: Question) -> Point | None:
     return _point(question, low, found)
 
 
-def least_last(question: Question, share: Floats, p: Floats, mu: Floats) -> Point | None:
+def least_last(question: AlphaQuestion, share: Floats, p: Floats, mu: Floats) -> Point | None:
     """The users of next to no money once more, all others held at their shares; None where nobody
     has so little, or it did not come close. Beside others' money theirs is less than rounding, so
     that where others are placed, which may be open, is decided as if they were not there.
@@ -73,7 +73,7 @@ def least_last(question: Question, share: Floats, p: Floats, mu: Floats) -> Poin
     return Point(last.x, rows, np.where(held, scale * mu * limit, last.limits))
 
 
-def _point(question: Question, low: Lowered, found: PathAnswer) -> Point:
+def _point(question: AlphaQuestion, low: Lowered, found: PathAnswer) -> Point:
     """An end of the path in tasks and money."""
     instance = question.instance
     price = low.named(found.price)

@@ -14,7 +14,7 @@ LIGHTEST = 1e-280
 """part of the largest money that anybody's is counted as, at least"""
 
 
-class Parts(NamedTuple):
+class PathParts(NamedTuple):
     """Views of the numbers of a state, all above 0.
 
     z (P + F,) columns; slack of shared rows, then of those of one column; room (L,) below limits;
@@ -72,9 +72,9 @@ class StateLayout:
         ends = np.cumsum([0, *sizes, *sizes, users, users * steep, users])
         self._slices = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
 
-    def parts(self, whole: Floats) -> Parts:
+    def parts(self, whole: Floats) -> PathParts:
         """The parts of a state, or of a step."""
-        return Parts._make(map(whole.__getitem__, self._slices))
+        return PathParts._make(map(whole.__getitem__, self._slices))
 
     def changes(self, products: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """Of what vanishes together, by columns, rows, limits, floors and users."""

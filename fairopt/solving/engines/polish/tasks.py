@@ -11,17 +11,17 @@ every row of the Jacobian sums to about 1 or alpha, whatever the units, weights 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import lstsq
-from scipy.sparse import block_array, coo_array, csc_array, eye_array
+from scipy.sparse import block_array, csc_array, eye_array
 from scipy.sparse.linalg import splu
 
 from fairopt import clock
-from fairopt.instance import Bools, Floats, Ints
-from fairopt.solving.engines.interior.limit_money import cut
-from fairopt.solving.engines.point import Point, Question
+from fairopt.instance import Floats, Ints
+from fairopt.solving.engines.point import AlphaQuestion, Point
+from fairopt.solving.engines.polish.conditions import ActiveSet, Conditions
 
 CONVERGED = 1e-12
 """error of the conditions at which the next step is the last"""
@@ -31,8 +31,6 @@ DENSE = 500
 """unknowns up to which the Newton step is a dense least-norm solution"""
 HIGH = 250.0
 """largest size of the logarithm of the dearest row's money; beyond it all money is rescaled"""
-LARGE = 300.0
-"""logarithm of money from which all money is divided by that of the dearest row"""
 SPARE = 4
 """most rows that are left out, one at a time, where Newton does not converge"""
 ROUNDS = 40
@@ -42,76 +40,19 @@ WORK = 10_000_000
 factorisations, and one that is not would take hundreds, each of seconds where rows are many"""
 
 
-@dataclass(frozen=True)
-class _ActiveSet:
-    """Logarithms of x (P,), money per row (I R,) and per limit (N,), and what is active."""
-
-    x: Floats
-    row: Floats
-    limit: Floats
-    held: Bools
-    full: Bools
-    capped: Bools
-
-
-def polish(question: Question, point: Point) -> Point | None:
+def polish(question: AlphaQuestion, point: Point) -> Point | None:
     """The solution of the optimality conditions near a point, or None when Newton finds none."""
-    frame = _Frame(question)
+    frame = _Polish(question)
     with np.errstate(all="ignore"):  # log 0 is found by isfinite
         state = frame.start(point)
         found = frame.settle(state) if state is not None else None
         return None if found is None else frame.point(found)
 
 
-class _Frame:
-    """The fixed arrays of a question: uses b, scores u, indices of pairs, users and rows."""
+class _Polish(Conditions):
+    """Newton, and the changes of the active set that it leads to."""
 
-    def __init__(self, question: Question) -> None:
-        self.question = question
-        inst = question.instance
-        self.users, self.servers, self.resources = inst.shape
-        self.alpha, self.log_w = question.alpha, question.log_w
-        self.n, self.i = question.pairs
-        self.u, self.use = question.share_per_task, question.use
-        self.pair, r = np.nonzero(self.use)
-        self.row = self.i[self.pair] * self.resources + r
-        self.b = self.use[self.pair, r]
-        self.log_size = np.log(inst.alone[self.n, self.i])
-        self.work = 0
-
-    # -- evaluation -----------------------------------------------------------------------
-
-    def shares(self, x: Floats) -> Floats:
-        return _sums(self.n, self.u * x, self.users)
-
-    def costs(self, state: _ActiveSet) -> Floats:
-        """(P,) money one task of each pair costs."""
-        money = np.where(state.full, np.exp(np.minimum(state.row, 600.0)), 0.0)
-        cost = np.bincount(self.pair, self.b * money[self.row], len(self.n))
-        limit = self.question.instance.limit
-        mu = np.where(state.capped, np.exp(state.limit), 0.0) / np.where(
-            np.isfinite(limit), limit, 1.0
-        )
-        return cost + mu[self.n]
-
-    def used(self, x: Floats) -> Floats:
-        return _sums(self.row, self.b * x[self.pair], self.servers * self.resources)
-
-    def point(self, state: _ActiveSet) -> Point:
-        rows, limits = state.row[state.full], state.limit[state.capped]
-        top = float((rows if len(rows) else limits).max(initial=0.0))
-        if max(abs(rows).max(initial=0.0), limits.max(initial=0.0)) < LARGE:
-            top = 0.0
-        paid = np.where(state.full, np.exp(state.row - top), 0.0)
-        return Point(
-            np.where(state.held, np.exp(state.x), 0.0),
-            paid.reshape(self.servers, self.resources),
-            np.where(state.capped, cut(state.limit - top, 0.0), 0.0),
-        )
-
-    # -- the active set -------------------------------------------------------------------
-
-    def start(self, point: Point) -> _ActiveSet | None:
+    def start(self, point: Point) -> ActiveSet | None:
         """Logarithms and a first active set.
 
         A pair is held if its part of its user's share is larger than the part by which its price
@@ -138,7 +79,7 @@ class _Frame:
         fraction = self.b * money[self.row] / cost[self.pair] * part[self.pair]
         np.maximum.at(paid, self.row, fraction)
         full = (paid > np.maximum(1.0 - self.used(x), 0.0)) & (money > 0)
-        totals = _sums(self.n, x, self.users)
+        totals = np.bincount(self.n, x, self.users)
         paid_limit = mu / np.maximum(cheapest, 1e-300)
         capped = np.isfinite(limit) & (paid_limit > 1.0 - totals / at) & (mu > 0)
         # money in the scale of the conditions: p b = W u s^-alpha
@@ -149,7 +90,7 @@ class _Frame:
             if abs(top) > HIGH:  # a common factor of W and money is free
                 level = top - (0.0 if capped.any() else HIGH)
                 self.log_w, shift = self.log_w - level, shift - level
-            state = _ActiveSet(
+            state = ActiveSet(
                 np.log(x),
                 np.log(np.maximum(money, 1e-300)) + shift,
                 np.log(np.maximum(point.limits, 1e-300)) + shift,
@@ -159,7 +100,7 @@ class _Frame:
             )
         return state if np.isfinite(shift) else None
 
-    def settle(self, state: _ActiveSet) -> _ActiveSet | None:
+    def settle(self, state: ActiveSet) -> ActiveSet | None:
         """Newton, then pairs and rows added or dropped where the conditions ask, until none do."""
         seen: set[bytes] = set()
         for _ in range(ROUNDS):
@@ -178,7 +119,7 @@ class _Frame:
             state = changed
         return None
 
-    def _one_row_less(self, state: _ActiveSet) -> _ActiveSet | None:
+    def _one_row_less(self, state: ActiveSet) -> ActiveSet | None:
         """Newton without one of the rows with most room: a row that is only almost full may have
         been taken for full, since the tasks of a user of small weight fit into its room."""
         room = 1.0 - self.used(np.where(state.held, np.exp(state.x), 0.0))
@@ -191,7 +132,7 @@ class _Frame:
                 return found
         return None
 
-    def _change(self, state: _ActiveSet) -> _ActiveSet | None:
+    def _change(self, state: ActiveSet) -> ActiveSet | None:
         """The state with a corrected active set; None if the active set is right."""
         x = np.where(state.held, np.exp(state.x), 0.0)
         share = self.shares(x)
@@ -235,7 +176,7 @@ class _Frame:
         np.maximum.at(dearest, self.row, np.where(holders, pays, -np.inf))
         small = np.where(np.isfinite(dearest), dearest, 0.0) + np.log(1e-2)
         first_mu = np.log(1e-2 * q * np.where(np.isfinite(limit), limit, 1.0))
-        return _ActiveSet(
+        return ActiveSet(
             np.where(cheap, entering, state.x),
             np.where(over, small, state.row),
             np.where(beyond, first_mu, state.limit),
@@ -246,7 +187,7 @@ class _Frame:
 
     # -- Newton ---------------------------------------------------------------------------
 
-    def _newton(self, state: _ActiveSet, most: int = 60) -> _ActiveSet | None:
+    def _newton(self, state: ActiveSet, most: int = 60) -> ActiveSet | None:
         held, full = np.flatnonzero(state.held), np.flatnonzero(state.full)
         capped = np.flatnonzero(state.capped)
         ties = len(held) - len(np.unique(self.n[held]))
@@ -254,7 +195,7 @@ class _Frame:
             return None  # more ties than prices to keep them, and the factors would be dense
         for _ in range(most):
             clock.tick()
-            residual, jacobian = self._system(state, held, full, capped)
+            residual, jacobian = self.system(state, held, full, capped)
             size = float(np.abs(residual).max(initial=0.0))
             if not np.isfinite(size):
                 return None
@@ -270,7 +211,7 @@ class _Frame:
             length = min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
             for _ in range(6):
                 moved = self._moved(state, held, full, capped, length * step)
-                new = self._system(moved, held, full, capped, derivative=False)[0]
+                new = self.system(moved, held, full, capped, derivative=False)[0]
                 if np.linalg.norm(new) <= (1 - 1e-4 * length) * np.linalg.norm(residual):
                     break
                 length /= 3
@@ -283,92 +224,13 @@ class _Frame:
         return state if size <= 1e-9 else None
 
     @staticmethod
-    def _moved(state: _ActiveSet, held: Ints, full: Ints, capped: Ints, step: Floats) -> _ActiveSet:
+    def _moved(state: ActiveSet, held: Ints, full: Ints, capped: Ints, step: Floats) -> ActiveSet:
         x, row, limit = state.x.copy(), state.row.copy(), state.limit.copy()
         a, b = len(held), len(held) + len(full)
         x[held] += step[:a]
         row[full] += step[a:b]
         limit[capped] += step[b:]
         return replace(state, x=x, row=row, limit=limit)
-
-    def _system(
-        self, state: _ActiveSet, held: Ints, full: Ints, capped: Ints, derivative: bool = True
-    ) -> tuple[Floats, csc_array | None]:
-        with np.errstate(all="ignore"):
-            x = np.where(state.held, np.exp(state.x), 0.0)
-            share, cost, used = self.shares(x), self.costs(state), self.used(x)
-            totals = _sums(self.n, x, self.users)
-            limit = self.question.instance.limit
-            n = self.n[held]
-            residual = np.concatenate(
-                [
-                    np.log(cost[held] / self.u[held])
-                    - self.log_w[n]
-                    + self.alpha * np.log(share[n]),
-                    np.log(used[full]),
-                    np.log(totals[capped] / limit[capped]),
-                ]
-            )
-            if not derivative or not np.isfinite(residual).all():
-                return residual, None
-            return residual, self._jacobian(state, x, share, cost, used, totals, held, full, capped)
-
-    def _jacobian(
-        self,
-        state: _ActiveSet,
-        x: Floats,
-        share: Floats,
-        cost: Floats,
-        used: Floats,
-        totals: Floats,
-        held: Ints,
-        full: Ints,
-        capped: Ints,
-    ) -> csc_array:
-        a, b = len(held), len(full)
-        at_pair = np.full(len(self.n), -1)
-        at_pair[held] = np.arange(a)
-        at_row = np.full(self.servers * self.resources, -1)
-        at_row[full] = np.arange(b)
-        at_user = np.full(self.users, -1)
-        at_user[capped] = np.arange(len(capped))
-        n = self.n[held]
-        # money of the rows and limits in a pair's cost; tasks in a row's use
-        both = (at_pair[self.pair] >= 0) & (at_row[self.row] >= 0)
-        pair, row, use = self.pair[both], self.row[both], self.b[both]
-        in_cost = use * np.exp(state.row[row]) / cost[pair]
-        in_use = use * x[pair] / used[row]
-        # share of its user's share in each held pair, once for every held pair of the user
-        order = np.argsort(n, kind="stable")
-        counts = np.bincount(n, minlength=self.users)
-        left, right = _same_user(order, counts)
-        in_share = self.alpha * self.u[held[right]] * x[held[right]] / share[n[right]]
-        mine = at_user[n] >= 0
-        capped_pairs = np.flatnonzero(mine)
-        limit = self.question.instance.limit
-        in_limit_cost = np.exp(state.limit[n[mine]]) / limit[n[mine]] / cost[held[mine]]
-        in_limit = x[held[mine]] / totals[n[mine]]
-        values = [in_share, in_cost, in_use, in_limit_cost, in_limit]
-        down = [left, at_pair[pair], a + at_row[row], capped_pairs, a + b + at_user[n[mine]]]
-        across = [right, a + at_row[row], at_pair[pair], a + b + at_user[n[mine]], capped_pairs]
-        size = a + b + len(capped)
-        entries = (np.concatenate(values), (np.concatenate(down), np.concatenate(across)))
-        return csc_array(coo_array(entries, shape=(size, size)))
-
-
-def _sums(index: Ints, values: Floats, size: int) -> Floats:
-    return np.asarray(np.bincount(index, values, size), dtype=np.float64)
-
-
-def _same_user(order: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """All (left, right) positions of held pairs that share a user."""
-    ends = np.cumsum(counts)
-    starts = ends - counts
-    each = np.repeat(counts, counts)  # for every held pair in user order, how many its user has
-    left = np.repeat(order, each)
-    first = np.repeat(np.repeat(starts, counts), each)
-    offset = np.arange(len(left)) - np.repeat(np.cumsum(each) - each, each)
-    return left, order[first + offset]
 
 
 def least_norm(jacobian: csc_array | None, right: Floats) -> Floats | None:

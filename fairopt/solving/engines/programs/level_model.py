@@ -12,7 +12,7 @@ from fairopt.errors import SolverFailure
 from fairopt.highs import program, quiet, run
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.solving.engines import units
-from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.point import AlphaQuestion
 from fairopt.solving.engines.programs.vertex import Data, Pair, product
 
 TIGHT = 1e-10
@@ -210,7 +210,7 @@ def _units(instance: Instance, score: Floats) -> tuple[Floats, float, Floats]:
     """
     n, i = instance.pairs
     users, servers, _ = instance.shape
-    alone = units.alone(Question.of(instance, score, 1.0, False))
+    alone = units.alone(AlphaQuestion.of(instance, score, 1.0, False))
     ratio = instance.weight / alone
     wanted = np.maximum(ratio / ratio.max(), WIDE)
     whole = instance.alone[n, i] * score[n, i] / alone[n]

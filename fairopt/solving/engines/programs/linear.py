@@ -23,8 +23,7 @@ from fairopt.errors import SolverFailure
 from fairopt.instance import Floats, Instance
 from fairopt.notions.way import Patterns
 from fairopt.solving.engines import units
-from fairopt.solving.engines.interior.limit_money import FURTHEST, in_range
-from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.point import FURTHEST, AlphaQuestion, Point, in_range
 from fairopt.solving.engines.programs import conic
 
 
@@ -82,7 +81,7 @@ FAR = 1e3
 """larger (scaled) errors are none: the column is not used, or the row is not full"""
 
 
-def solve(question: Question) -> Point:
+def solve(question: AlphaQuestion) -> Point:
     """The answer for alpha = 0; unknowns are fractions of what the user could run there alone.
 
     Raises
@@ -113,7 +112,7 @@ def solve(question: Question) -> Point:
     return Point(x * unit, rows.reshape(servers, resources), limits)
 
 
-def at_limits(question: Question) -> Point | None:
+def at_limits(question: AlphaQuestion) -> Point | None:
     """Everybody at its limit, nothing else having a price; None where there is no room for that.
 
     All limits are finite, and every user has one score. The money of limits is too far apart for

@@ -16,7 +16,7 @@ from fairopt.errors import SolverFailure
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.program import Heights, Program
 from fairopt.solving.engines import units
-from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.point import AlphaQuestion, Point
 from fairopt.solving.engines.programs import conic
 
 KEPT = 1e-9
@@ -61,7 +61,7 @@ def programs(
     SolverFailure : a program gave no answer, or nothing could be frozen.
     UsageError : the solver cannot solve the program.
     """
-    alone = units.alone(Question.of(instance, score, 1.0, False))
+    alone = units.alone(AlphaQuestion.of(instance, score, 1.0, False))
     size = len(heights(instance, score, alone).weight)
     # the user of each height: heights are users, or pairs
     owner = np.arange(len(alone)) if size == len(alone) else instance.pairs[0]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.instance import Floats
-from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.point import AlphaQuestion, Point
 from fairopt.solving.engines.smoothed import path
 from fairopt.solving.engines.smoothed.kinds import Kinds
 from fairopt.solving.engines.smoothed.prices import ServerPrices
@@ -61,7 +61,7 @@ class SmoothedFound:
         return f"{self.iterations} iterations, {self.passes:.3g} passes over the users{how}"
 
 
-def worthwhile(question: Question, users: int | None = None) -> bool:
+def worthwhile(question: AlphaQuestion, users: int | None = None) -> bool:
     """Whether to try first: the method applies, and there are many users a row."""
     size, servers, resources = question.instance.shape
     if not applies(question):
@@ -73,7 +73,7 @@ def worthwhile(question: Question, users: int | None = None) -> bool:
     return size >= users
 
 
-def applies(question: Question) -> bool:
+def applies(question: AlphaQuestion) -> bool:
     """Whether the method can: demand that does not depend on the server, and not many rows."""
     inst = question.instance
     _, servers, resources = inst.shape
@@ -82,7 +82,9 @@ def applies(question: Question) -> bool:
     return question.alpha >= FLATTEST and few and plain
 
 
-def follow(question: Question, sample: int = SAMPLE, wary: bool = False) -> SmoothedFound | None:
+def follow(
+    question: AlphaQuestion, sample: int = SAMPLE, wary: bool = False
+) -> SmoothedFound | None:
     """The answer, or the nearest reached; None where no finite prices were found.
 
     wary : users keep tasks of their own in ties that many share too, if they move its prices.
@@ -96,7 +98,7 @@ def follow(question: Question, sample: int = SAMPLE, wary: bool = False) -> Smoo
         return _found(question, users, capacity, now, before)
 
 
-def closer(question: Question, found: SmoothedFound) -> SmoothedFound | None:
+def closer(question: AlphaQuestion, found: SmoothedFound) -> SmoothedFound | None:
     """The answer further along the path: users of little money may need a smaller tau."""
     users, capacity = UsersRead.of(question)
     before = found.iterations - found.end.iterations
@@ -109,7 +111,7 @@ def closer(question: Question, found: SmoothedFound) -> SmoothedFound | None:
 
 
 def _found(
-    question: Question, users: UsersRead, capacity: Floats, now: path.Where, before: int
+    question: AlphaQuestion, users: UsersRead, capacity: Floats, now: path.Where, before: int
 ) -> SmoothedFound | None:
     """The point at a place of the path, in the units of the question."""
     told = now.told

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairopt import fast
 from fairopt.instance import Bools, Floats, Ints
-from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.point import AlphaQuestion
 
 CHUNK = 4096
 """users whose costs are computed at once, so that the arrays stay in the cache"""
@@ -56,7 +56,7 @@ class UsersRead:
         return [slice(a, min(len(self), a + size)) for a in range(0, len(self), size)]
 
     @classmethod
-    def of(cls, question: Question) -> tuple[UsersRead, Floats]:
+    def of(cls, question: AlphaQuestion) -> tuple[UsersRead, Floats]:
         """The users of a question, and the capacity (I, R) in their units."""
         inst = question.instance
         total = inst.pool.sum(axis=0)

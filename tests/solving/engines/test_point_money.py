@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.solving.engines.interior.limit_money import CUT, FURTHEST, TOGETHER, cut, in_range
+from fairopt.solving.engines.point import CUT, FURTHEST, TOGETHER, cut, in_range
 
 
 def test_what_is_in_range_is_left_alone() -> None:
