@@ -30,8 +30,8 @@ KEPT = 1e-9
 
 
 WIDE = 3_000
-"""columns from which the first level is that of the path (`path.level`), and the first program after
-it, or beside own rules, is solved by HiGHS's interior method"""
+"""columns from which the first level is that of the path (`path.level`), and the first program
+after it, or beside own rules, is solved by HiGHS's interior method"""
 
 
 @dataclass(frozen=True)
