@@ -22,6 +22,8 @@ TABLES = {
     "shapes": ("shape", "count", "stranded", "nodes"),
 }
 """columns of each table; what a task asks and what of a shape is used follow by resource"""
+LONG = ("says", "nodes")
+"""columns of whole sentences and lists, which stand last"""
 _BY_RESOURCE = {"queues": "difference", "workloads": "demand", "shapes": "use"}
 
 
@@ -40,6 +42,7 @@ def cells(
     """
     by = _BY_RESOURCE[name]
     known = [*TABLES[name], *(f"{by}.{key}" for key in plan["resources"])]
+    known.sort(key=lambda column: column in LONG)
     for column in columns:
         if column not in known:
             raise UsageError(f"--columns: found {column!r}; wanted {nearest(column, known)}")

@@ -31,25 +31,21 @@ def replay_text(found: Replay, title: str) -> str:
     }
     debt = found.debt
     order = np.argsort(-debt[-1], kind="stable")
+    # what is owed stands where a narrow terminal shows it
+    columns = {
+        "wanted": by["wants"],
+        **{told: by[name] for name, told in run.items()},
+        "held": by["held"],
+        "due in hindsight": by["hindsight"],
+        "owed at the end": debt[-1],
+        "at the worst": debt.max(axis=0, initial=0.0),
+        "due by the slice": by["alone"],
+        f"due by {found.policy}": by["ledger"],
+    }
+    head = ["user", *columns]
     rows = [
-        [
-            found.instance.users[n],
-            *(number(by[k][n]) for k in by),
-            number(debt[-1, n]),
-            number(float(debt[:, n].max(initial=0.0))),
-        ]
+        [found.instance.users[n], *(number(float(each[n])) for each in columns.values())]
         for n in order[:MOST].tolist()
-    ]
-    head = [
-        "user",
-        "wanted",
-        *run.values(),
-        "held",
-        "due by the slice",
-        f"due by {found.policy}",
-        "due in hindsight",
-        "owed at the end",
-        "at the worst",
     ]
     verdict = found.answer.certificate
     lines = [

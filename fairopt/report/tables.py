@@ -317,6 +317,8 @@ def _fitted(
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     last = len(columns) - 1
+    if last not in left:  # a number is never cut
+        width = max(width, _width(columns, rows) + GAP)
     for k, name in enumerate(columns):
         # only the last column is narrowed when the line is full
         least = None if k == last else max(map(len, [name, *(row[k] for row in rows)]))

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 from collections import Counter
 from fractions import Fraction as F
 
 import pytest
 
+from tests import browser
 from tests.docs.test_commands import DOCS, shows
 
 PAGE = DOCS / "tutorials" / "week.md"
@@ -314,6 +316,88 @@ def test_a_machine_less_and_a_week_later(week):
         assert rest[4] == sum(less[name] < old[name] for name in less)
 
 
+POOL = {
+    "cpu": sum(F(ROOM[s][0]) * k for s, k in [*SERVING.items(), (RESERVED, 1)]),
+    "memory": sum(F(ROOM[s][1]) * k for s, k in [*SERVING.items(), (RESERVED, 1)]),
+    "nvidia.com/gpu": F(16 * 4 + 24 * 8),
+    "pods": F(197 * 109),
+}
+
+
+def levels(work, wanted, less: str = "", more: str = "") -> dict[str, F]:
+    """What each is due in parts of the whole pool, of the resource of which it is the most."""
+    pool = dict(POOL)
+    for name, sign in ((less, -1), (more, 1)):
+        if name:
+            for key, x in zip(("cpu", "memory", "nvidia.com/gpu"), ROOM[name], strict=True):
+                pool[key] += sign * x
+            pool["pods"] += sign * 109
+    return {
+        name: max(wanted[name] * x / pool[key] for key, x in request(work[name][0]).items())
+        for name in wanted
+    }
+
+
+def test_levels_and_counts(week):
+    """How many lose and win, and at which levels, before and after."""
+    work = pods(week, "monday.json")
+    asked = {name: len(own) for name, own in work.items()}
+    old = due(asked)
+    first = levels(work, old)
+    later = pods(week, "next.json")
+    for after, less, more, new in (
+        ("--drop node/a100-005", "96cpu-999Gi-8gpu", "", due(asked, "96cpu-999Gi-8gpu")),
+        (
+            "$ fairopt diff",
+            "96cpu-999Gi-8gpu",
+            "16cpu-61Gi",
+            due({name: len(own) for name, own in later.items()}, "96cpu-999Gi-8gpu", "16cpu-61Gi"),
+        ),
+    ):
+        second = levels(work, new, less, more)
+        signs = Counter((new[name] > old[name]) - (new[name] < old[name]) for name in old)
+        text = TEXT[TEXT.index(after) :]
+        lines = [line for line in text.splitlines() if "with less" in line]
+        told = [int(x) for x in re.findall(r"\d+", lines[0])]
+        assert told == [signs[-1], signs[1], signs[0]]
+        for name in (name for name in old if new[name] != old[name]):
+            told = numbers(name, after=after)
+            before_after = [float(old[name]), float(new[name])]
+            assert told[:2] == pytest.approx(before_after, rel=1e-5)
+            assert told[2] == pytest.approx(float(100 * (new[name] / old[name] - 1)), rel=5e-3)
+            assert told[3:] == pytest.approx([float(first[name]), float(second[name])], rel=1e-4)
+    level = first["ml/train"]
+    assert numbers("ml/train", "gets") == pytest.approx(
+        [float(old["ml/train"]), float(level), float(level), 1, asked["ml/train"]], rel=1e-5
+    )
+    below = sum(x < level for x in first.values())
+    assert numbers("14", "of") == [len(first)] and below == 14
+    assert numbers("proved:")[-1] == pytest.approx(float(level), rel=1e-5)
+    assert numbers("on", "96cpu-999Gi-8gpu")[0] == pytest.approx(float(old["ml/train"]), rel=1e-5)
+    holds = numbers("holds", "cpu")
+    train = float(old["ml/train"])
+    assert holds[0] == pytest.approx(10 * train, rel=1e-5)
+    assert TEXT.count(f"memory {96 * 2**30 * train:.6g}".replace("e+", "e+")) == 1
+
+
+def test_counts_of_the_plan(week):
+    work, items = pods(week, "monday.json"), read(week / "monday.json")
+    queues = {name.partition("/")[0] for name in work}
+    out = sum(bool(own["spec"].get("unschedulable")) for own in items) + 2  # lost, deleted
+    assert numbers("max-min:") == [len(queues), len(work), 197, 5, out]
+    assert len(SERVING) + 1 == 5 and len(work) == 21
+    kinds = {own["metadata"]["labels"]["kind"] for own in items if own["kind"] == "Node"}
+    assert "200 nodes of four kinds, six teams, 3,148 pods" in " ".join(TEXT.split())
+    assert len(kinds) == 4 and len(queues) == 6
+    kinds_of = Counter(own["kind"] for own in items)
+    assert (kinds_of["Node"], kinds_of["Pod"]) == (200, 3148)
+    cards = [x * SERVING[s] for s, (_, _, x) in ROOM.items() if x and s in SERVING]
+    assert "184 cards of the kind A100 can be used, and 64 of the other" in TEXT
+    assert sorted(cards) == [64, 184]
+    assert f"`research/probe` asks {len(work['research/probe'])} and" in TEXT
+    assert "share the other 158" in TEXT and 184 + 64 - 90 == 158
+
+
 def test_moves_overfill_no_node(week):
     """The steps are made one by one, on what the nodes really offer."""
     items = read(week / "monday.json")
@@ -379,3 +463,58 @@ def test_quotas_are_the_whole_tasks(week):
         assert hard and {key: amount(x) for key, x in hard.items()} == {
             key: need[key] for key in hard
         }
+
+
+@browser.needed()
+def test_in_the_browser(week, tmp_path):
+    """The page of the report and the served one show what is due; both are the page's pictures."""
+    pytest.importorskip("starlette")
+    pytest.importorskip("uvicorn")
+    from fairopt.cli import run
+    from fairopt.commands import serve_app
+    from tests.listening import listening
+
+    asked = {name: len(own) for name, own in pods(week, "monday.json").items()}
+    old, new = due(asked), due(asked, "96cpu-999Gi-8gpu")
+    plan, report = str(week / "plan.json"), tmp_path / "plan.html"
+    assert run(["report", plan, "-o", str(report)]) == 0
+    with browser.opened(tmp_path) as chromium, listening(serve_app.Followed(plan)) as port:
+        page = chromium.new_page()
+        page.set_viewport_size({"width": 1100, "height": 800})
+        page.goto(report.as_uri())
+        page.wait_for_selector("html[data-ready=yes]")
+        queues = {
+            row.locator("th").inner_text(): row.locator("td").all_inner_texts()
+            for row in page.locator(
+                "table:has(caption:has-text('asked, held and due')) tbody tr"
+            ).all()
+        }
+        for queue in ("batch", "data", "ml", "research", "tests", "web"):
+            mine = float(sum(x for name, x in old.items() if name.startswith(f"{queue}/")))
+            assert float(queues[queue][3]) == pytest.approx(mine, rel=1e-5), queue
+        pictured(page, "week-report")
+        page.goto(f"http://127.0.0.1:{port}/")
+        page.wait_for_selector("html[data-ready=yes]")
+        page.locator("section:has(h2:text('What if')) select").select_option("drop")
+        page.get_by_label("Change", exact=True).fill("node/a100-005")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=tasks stop and")
+        rows = page.locator("table:has(caption:has-text('Who gets less')) tbody tr")
+        found = {
+            row.locator("th").inner_text(): float(row.locator("td").nth(1).inner_text())
+            for row in rows.all()
+        }
+        assert {"ml/serve", "ml/tune", "ml/train", "data/merge"} <= set(found)
+        assert found == pytest.approx({name: float(new[name]) for name in found}, rel=1e-5)
+        pictured(page, "week-serve")
+
+
+def pictured(page, name: str) -> None:
+    """Into FAIROPT_PICTURES, if that is set: a picture of few colours, so that it is light."""
+    if folder := os.environ.get("FAIROPT_PICTURES"):
+        from io import BytesIO
+
+        from PIL import Image
+
+        shot = Image.open(BytesIO(page.screenshot())).convert("RGB")
+        shot.quantize(32).save(f"{folder}/{name}.png", optimize=True)

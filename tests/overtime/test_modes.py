@@ -77,7 +77,7 @@ def test_it_is_told_in_output(found):
     told = replay_text(found, "cards")
     assert "wanted and run in task-hours, the rest in hours of output" in told
     row = next(line.split() for line in told.splitlines() if line.startswith("A "))
-    assert row == ["A", "4", "2", "4", "3", "3", "6", "2", "2"]
+    assert row == ["A", "4", "2", "4", "6", "2", "2", "3", "3"]
     data = replay_data.checked(json.loads(json.dumps(found.to_dict())), "r.json")
     said = words(owed(data, "A"))
     assert "A is owed 2: 6 hours of output were due in hindsight, 4 were held" in said

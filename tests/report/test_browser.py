@@ -336,7 +336,7 @@ def test_a_served_page_follows_its_file(chromium, tmp_path):
     pytest.importorskip("starlette")
     pytest.importorskip("uvicorn")
     from fairopt.commands import serve_app
-    from tests.commands.test_serve import listening
+    from tests.listening import listening
 
     path = str(tmp_path / "cluster.toml")
     fo.write(fo.Instance([[1.0]], [[4.0]], users=["first"], servers=["x"]), path)

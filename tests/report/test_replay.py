@@ -10,6 +10,7 @@ import fairopt as fo
 from fairopt.cli import run
 from fairopt.errors import BadInput
 from fairopt.report.html import results
+from fairopt.report.replay_text import replay_text
 from tests import browser
 
 INST = fo.Instance([[1], [1]], [[8]], users=["A", "<b>B</b>"], resources=["gpu"])
@@ -80,6 +81,15 @@ def test_faults_are_told(saved, change, match):
     saved.write_text(json.dumps({**json.loads(saved.read_text()), **change}))
     with pytest.raises(BadInput, match=match):
         results.read(saved)
+
+
+def test_what_is_owed_is_shown_on_eighty_columns():
+    """The columns that the sentences below are about end before column 80."""
+    names = INST.replace(users=["research", "operations"])
+    found = fo.replay(names, None, WANTS, policy="kai:half=7d,k=1")
+    head = replay_text(found, "cards").splitlines()[3]
+    for column in ("wanted", "held", "due in hindsight", "owed at the end", "at the worst"):
+        assert head.index(column) + len(column) <= 80
 
 
 @browser.needed()

@@ -1,0 +1,83 @@
+"""Changes asked of a plan that is served, for `benchmarks.loop`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+import fairopt as fo
+
+KINDS, RESOURCES, QUEUES = 8, 3, 20
+
+
+def line(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def served(users: int, servers: int, alike: bool) -> list[str]:
+    """A table of changes asked of a plan that is served, by a client over a socket."""
+    import http.client
+    import json
+    import tempfile
+
+    from fairopt.commands import serve_app
+    from tests.listening import listening
+
+    rng = np.random.default_rng(0)
+    kinds = KINDS if alike else servers
+    kind = rng.integers(KINDS, size=servers) if alike else np.arange(servers)
+    offer = rng.uniform(5, 20, (kinds, RESOURCES)).round(2)
+    names = ["cpu", "memory", "gpu"][:RESOURCES]
+    with tempfile.TemporaryDirectory() as folder:
+        nodes, teams = Path(folder, "nodes.csv"), Path(folder, "teams.csv")
+        rows = [f"n{i},k{k},{','.join(map(str, offer[k]))}" for i, k in enumerate(kind)]
+        nodes.write_text("\n".join([f"node,label:kind,{','.join(names)}", *rows]) + "\n")
+        rows = []
+        for u in range(users):
+            some = [f"k{k}" for k in range(kinds) if rng.random() < 0.7] or ["k0"]
+            need = ",".join(map(str, rng.uniform(0.1, 1, RESOURCES).round(2)))
+            rows.append(f"u{u},q{u % QUEUES},{rng.uniform(0.5, 2):.3f},{';'.join(some)},{need}")
+        head = f"team,queue,weight,label:kind,{','.join(names)}"
+        teams.write_text("\n".join([head, *rows]) + "\n")
+        plan = fo.connect.tables(str(nodes), str(teams)).plan()
+        plan.save(Path(folder, "plan.json"))
+        with listening(serve_app.Followed(str(Path(folder, "plan.json")))) as port:
+
+            def ask(path: str, question: str) -> tuple[float, dict[str, object]]:
+                client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+                begin = time.process_time()
+                client.request("POST", path, question)
+                told = json.loads(client.getresponse().read())
+                return time.process_time() - begin, told
+
+            table = [
+                line(["change", "losers, s", "moves, s", "stop and start", "least"]),
+                line(["---"] * 5),
+            ]
+            for words in (
+                {"set": ["weight.q3=60"]},
+                {"set": ["weight.q5/u5=3"]},
+                {"drop": ["node/n17"]},
+                {"drop": ["node/n50"]},
+                {"drop": ["q10/u10"]},
+                {"add": ["team=new,queue=q2,tasks=40,cpu=1,memory=1,gpu=1"]},
+            ):
+                question = json.dumps(words)
+                first, _ = ask("/api/what-if", question)
+                second, moves = ask("/api/moves", question)
+                both = float(moves["stopped"]) + float(moves["started"])  # type: ignore[arg-type]
+                told = " ".join(f"{key} {value[0]}" for key, value in words.items())
+                table.append(
+                    line(
+                        [
+                            told,
+                            f"{first:.2f}",
+                            f"{second:.2f}",
+                            f"{both:.2f}",
+                            f"{moves['least']:.2f}",
+                        ]
+                    )
+                )
+    return table
