@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -139,19 +140,19 @@ class _Users:
             further,
         )
 
-    @property
+    @cached_property
     def same(self) -> Bools:
         """(N,) whose share is counted in tasks; nobody's where it is pulled as well. Not of whom a
         rule pays either: only the price of a limit as a row keeps what it pays above nothing."""
         same = (self.top == self.bottom) & (not pulls.penalised(self.alloc))
         return np.asarray(same if self.paid is None else same & ~self.paid)
 
-    @property
+    @cached_property
     def tasks_unit(self) -> Floats:
         """(N,) a power of two, about the most tasks that the user could have."""
         return power(self.alone)
 
-    @property
+    @cached_property
     def share_unit(self) -> Floats:
         """(N,) of a user counted in tasks its score times their unit, else a power of two."""
         mixed = power(self.top) * self.tasks_unit
