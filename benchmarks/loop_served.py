@@ -69,15 +69,6 @@ def served(users: int, servers: int, alike: bool) -> list[str]:
                 second, moves = ask("/api/moves", question)
                 both = float(moves["stopped"]) + float(moves["started"])  # type: ignore[arg-type]
                 told = " ".join(f"{key} {value[0]}" for key, value in words.items())
-                table.append(
-                    line(
-                        [
-                            told,
-                            f"{first:.2f}",
-                            f"{second:.2f}",
-                            f"{both:.2f}",
-                            f"{moves['least']:.2f}",
-                        ]
-                    )
-                )
+                numbers = (first, second, both, moves["least"])
+                table.append(line([told, *(f"{number:.2f}" for number in numbers)]))
     return table

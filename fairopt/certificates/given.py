@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -123,7 +124,7 @@ def _divided(price: Floats) -> tuple[Floats, float]:
     top = float(price.max(initial=0.0))
     if not 0 < top < np.inf:
         return np.zeros(len(price)), 0.0
-    return np.nan_to_num(price / top), float(np.log(top))
+    return price / top, math.log(top)
 
 
 def _flows(question: Question, held: Ints, x: Floats) -> Floats:

@@ -7,8 +7,10 @@ import pytest
 
 import fairopt as fo
 from fairopt import fast
+from fairopt.certificates import active, steps
 from fairopt.certificates import by_rows as module
 from fairopt.certificates.by_rows import Missing, by_rows
+from fairopt.instance.generate import random_instance
 
 
 def system(rng: np.random.Generator, users: int, limited: float, flows: int = 0) -> Missing:
@@ -61,12 +63,15 @@ def missed(wanted: Missing, step: tuple[np.ndarray, np.ndarray, np.ndarray]) -> 
     ]
 
 
-@pytest.mark.parametrize("chunk", [1 << 20, 64])
+@pytest.mark.parametrize(("chunk", "full"), [(1 << 20, module.DENSE), (64, 0)])
 @pytest.mark.parametrize("flows", [0, 3])
 @pytest.mark.parametrize("limited", [0.0, 0.5, 1.0])
-def test_the_step_solves_the_system(monkeypatch, limited: float, flows: int, chunk: int) -> None:
+def test_the_step_solves_the_system(
+    monkeypatch, limited: float, flows: int, chunk: int, full: int
+) -> None:
     monkeypatch.setattr(module, "OWN", 20)
     monkeypatch.setattr(module, "CHUNK", chunk)
+    monkeypatch.setattr(module, "DENSE", full)
     for seed in range(5):
         wanted = system(np.random.default_rng([seed, flows]), 60, limited, flows)
         step = by_rows(wanted)
@@ -74,6 +79,26 @@ def test_the_step_solves_the_system(monkeypatch, limited: float, flows: int, chu
         size = 1 + np.abs(step[0]).max()  # contradicting errors move columns by 1e-6 / PULL
         for left in missed(wanted, step):
             assert np.abs(left).max() <= 1e-12 * size
+
+
+@pytest.mark.parametrize("density", [0.5, 1.0])
+def test_first_steps_row_by_row_are_those_of_the_whole_system(monkeypatch, density: float) -> None:
+    """The same prices and values; columns that cost the same may lie elsewhere."""
+    met, honest = [], steps.solved
+
+    def noted(wanted, floats, nearing):
+        met.append(wanted)
+        return honest(wanted, floats, nearing)
+
+    monkeypatch.setattr(active, "solved", noted)
+    fo.solve(random_instance(30, 10, 3, density=density, seed=1), fo.ProportionalFair())
+    whole = [honest(wanted) for wanted in met]
+    monkeypatch.setattr(steps, "_whole", lambda *_: pytest.fail("formed whole"))
+    first = [honest(wanted, nearing=True) for wanted in met]
+    assert met
+    for one, other in zip(whole, first, strict=True):
+        for a, b in zip(one[1:], other[1:], strict=True):
+            np.testing.assert_allclose(a, b, rtol=0, atol=1e-9 * np.abs(a).max())
 
 
 def test_without_rows_of_their_own_it_is_the_same_step(monkeypatch) -> None:

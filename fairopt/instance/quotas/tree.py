@@ -141,7 +141,7 @@ def tree_of(quotas: Quotas | None, names: Mapping[str, Sequence[str]], weight: F
     """
     users = names["users"]
     if quotas is None:
-        return _flat(users, weight, _masks(Quotas(), names["servers"]))
+        return _flat(users, weight, len(names["servers"]))
     groups = _parents_first(quotas)
     nodes = ("", *groups, *users)
     at = {name: k for k, name in enumerate(nodes)}
@@ -179,12 +179,11 @@ def tree_of(quotas: Quotas | None, names: Mapping[str, Sequence[str]], weight: F
     )
 
 
-def _flat(users: Sequence[str], weight: Floats, masks: dict[str | None, Bools]) -> Tree:
+def _flat(users: Sequence[str], weight: Floats, servers: int) -> Tree:
     """All users at the top, without a look at each."""
     count = len(users)
-    same = _known if count <= SMALL else _same
-    parent, leaf, none, nobody, no_tasks, each, span = same(count)
-    rows = _rows((), {}, masks, {})
+    same = _known if max(count, servers) <= SMALL else _same
+    parent, leaf, none, nobody, no_tasks, rows, each, span = same(count, servers)
     return Tree(
         ("", *users),
         parent,
@@ -202,8 +201,8 @@ def _flat(users: Sequence[str], weight: Floats, masks: dict[str | None, Bools]) 
     )
 
 
-def _same(count: int) -> tuple[Ints, Ints, Ints, Bools, Floats, Ints, Ints]:
-    """What is the same of all trees of so many users at the top."""
+def _same(count: int, servers: int) -> tuple[Ints, Ints, Ints, Bools, Floats, Entries, Ints, Ints]:
+    """What is the same of all trees of so many users at the top, and servers."""
     each, none = np.arange(count), np.zeros(count, dtype=np.int64)
     parent = np.zeros(count + 1, dtype=np.int64)
     parent[0] = -1
@@ -214,6 +213,7 @@ def _same(count: int) -> tuple[Ints, Ints, Ints, Bools, Floats, Ints, Ints]:
         sealed(none),
         sealed(none > 0),
         sealed(np.zeros(count)),
+        _rows((), {}, {None: np.ones(servers, dtype=bool)}, {}),
         sealed(each),
         sealed(span),
     )

@@ -14,7 +14,8 @@ from fairopt.instance import Instance
 from fairopt.instance.generate import random_instance
 from fairopt.notions import AlphaFair
 from fairopt.solving.best import normalised
-from fairopt.solving.engines.path import plain
+from fairopt.solving.engines.path import plain, start
+from fairopt.solving.engines.path.along import Path
 from fairopt.solving.engines.point import AlphaQuestion, Point
 from fairopt.solving.engines.polish.tasks import polish
 from fairopt.solving.engines.smoothed import newton as smoothed
@@ -149,3 +150,38 @@ def test_many_limits_that_bind_are_met_slowly_at_a_large_alpha() -> None:
     alloc = fo.solve(inst, fo.AlphaFair(20))
     assert alloc.certificate is not None and alloc.certificate.certified
     assert [step["step"] for step in alloc.steps if "gap" in step][0] == "interior"
+
+
+@pytest.mark.parametrize(
+    "users, servers, density, seed, alike", [(1_000, 100, 0.2, 9, False), (200, 500, 0.05, 1, True)]
+)
+def test_the_path_ends_exactly_where_many_columns_cost_nearly_the_same(
+    users, servers, density, seed, alike, monkeypatch
+):
+    """They crept by a tenth a step, stopped at 3e-9 and 3e-11, and one was begun again twice."""
+    inst = cluster(users, servers, density, seed, alike)
+    ends, run = [], Path.run
+
+    def noted(path):
+        state, left = run(path)
+        ends.append(left)
+        return state, left
+
+    monkeypatch.setattr(Path, "run", noted)
+    score = fo.criteria.score(inst, "tasks")
+    assert plain.follow(AlphaQuestion.of(inst, score, 1.0, False)) is not None
+    assert len(ends) == 1
+    assert ends[0] < 1e-13
+
+
+def test_no_path_is_followed_twice(monkeypatch):
+    """At alpha 1 two of the ways begin where they end: they are one."""
+    inst, ways = cluster(30, 10, 0.3, 0), []
+
+    def lost(path):
+        ways.append((path.together, path.begins))
+        return start.first(path), 1.0
+
+    monkeypatch.setattr(Path, "run", lost)
+    plain.follow(AlphaQuestion.of(inst, fo.criteria.score(inst, "tasks"), 1.0, False))
+    assert ways == [(False, 1.0), (True, 0.5)]
