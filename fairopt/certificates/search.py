@@ -32,6 +32,8 @@ STEPS, ENOUGH = 14, 5e-13
 """most steps with two floats; a bound that needs no better one"""
 KNOWN = 1e-7
 """a bound with which the search is not begun again"""
+MANY = 500
+"""users from whom columns leave one by one, while nothing is proved that is nearer"""
 SAME = 0.5
 """part of a price that another one is at least, to be the same but for rounding"""
 ROOMS = 1.0, 1e-9, 1e-14
@@ -69,7 +71,8 @@ def search(
     most = STEPS if parts == 2 else STEPS + 4 * parts
     # of many columns few leave in a step: as long as that brings rows closer there may be more
     most = most if tries >= STEPS else 2 * most
-    patience = 1 if parts == 2 and question.pulls is None else 3
+    many = question.users > MANY and len(rooms) > 1
+    patience = 1 if parts == 2 and question.pulls is None and not many else 3
     with np.errstate(all="ignore"):
         for here, room in _begins(question, answer, parts, rooms):
             point, least, known, error = _begun(question, here, room), np.inf, None, np.inf
@@ -78,7 +81,7 @@ def search(
                 if begun in tried:
                     continue  # from the same beginning everything would come again
                 tried.add(begun)
-            stalls, start = 0, None
+            stalls, start, held = 0, None, 0
             over, lost = np.inf, 0
             for step in clock.steps(most):
                 if point is None:
@@ -99,6 +102,8 @@ def search(
                 best = _better(best, proved, place, eps, worst < last)
                 # of a user of little money the bound falls slowly until eps is below its money
                 stalled, error = eps >= error / 4 and worst >= last / 2, eps
+                leaves, held = many and len(place.columns) < held, len(place.columns)
+                stalled = stalled and not leaves
                 stalls = stalls + 1 if stalled else 0
                 if worst <= enough or (np.isfinite(eps) and stalls >= patience):
                     break
