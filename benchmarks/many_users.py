@@ -236,7 +236,8 @@ def by_seed(count: int, journal: Path | None) -> list[tuple[int, Row]]:
     if journal is not None and journal.is_file():
         for told in journal.read_text(encoding="utf-8").splitlines():
             one = json.loads(told)
-            known[one.pop("seed")] = Row(**one)
+            seed = one.pop("seed")
+            known[seed] = Row(**one)
     for seed in range(count):
         if seed not in known:
             density = DENSITIES[seed % len(DENSITIES)]
@@ -251,16 +252,13 @@ def by_seed(count: int, journal: Path | None) -> list[tuple[int, Row]]:
 def written(path: Path, section: str, text: str) -> None:
     """The page with one of its sections anew; `section`: its heading, empty for what is first."""
     whole = path.read_text(encoding="utf-8") if path.is_file() else ""
-    first = {heading: whole.find(heading) for heading in (JUDGED, REST)}
-    ends = sorted(at for at in first.values() if at >= 0)
-    end = {**dict(zip([0, *ends], [*ends, len(whole)], strict=True))}
-    start = 0 if not section else first[section]
-    if start < 0:  # before what stands last
-        start = stop = first[REST] if first[REST] >= 0 else len(whole)
-    else:
-        stop = end[start]
-    after = whole[stop:]
-    path.write_text(whole[:start] + text + ("\n" + after if after else ""), encoding="utf-8")
+    parts = {"": whole, JUDGED: "", REST: ""}
+    for heading in (REST, JUDGED):  # from the last
+        before, found, after = parts[""].partition(heading)
+        parts[""], parts[heading] = before, found + after
+    parts[section] = text
+    kept = [part.strip("\n") + "\n" for part in parts.values() if part.strip()]
+    path.write_text("\n".join(kept), encoding="utf-8")
 
 
 def main() -> None:
