@@ -26,6 +26,7 @@ import numpy as np
 import fairopt as fo
 from fairopt import criteria
 from fairopt.instance import Floats
+from fairopt.solving import best
 from fairopt.solving.engines.compact import small as compact
 from fairopt.solving.engines.interior import pooled
 from fairopt.solving.engines.path import plain
@@ -49,10 +50,17 @@ ENGINES = (
     (plain, "follow"),
 )
 
+JUDGES = ("measure", "sight")
+"""what a ladder asks of certificates"""
+MILLION = 1_000_000
+JUDGED = "## A million users, judged"
+"""the section of seeds"""
+
 
 @dataclass(frozen=True)
 class Row:
-    """One instance solved: CPU seconds of a bare pass, the search, and all of fo.solve."""
+    """One instance solved: CPU seconds of a bare pass, the search, all of fo.solve, and of that
+    what certificates took."""
 
     name: str
     how: str
@@ -63,6 +71,7 @@ class Row:
     gap: float
     residual: float
     certified: bool
+    judge: float
 
 
 def cluster(users: int, density: float, seed: int) -> fo.Instance:
@@ -121,9 +130,11 @@ def solved(kind: str, users: int, density: float, alpha: float, seed: int) -> Ro
     else:
         inst, notion = cluster(users, density, seed), fo.AlphaFair(alpha)
         score, name = criteria.score(inst, "tasks"), f"{users:,} x 10"
-    total = [0.0]
+    total, judging = [0.0], [0.0]
     for module, function in ENGINES:
         setattr(module, function, timed(total, getattr(module, function)))
+    for function in JUDGES:
+        setattr(best, function, timed(judging, getattr(best, function)))
     start = time.process_time()
     answer = fo.solve(inst, notion, uncertified="return")
     whole = time.process_time() - start
@@ -140,6 +151,7 @@ def solved(kind: str, users: int, density: float, alpha: float, seed: int) -> Ro
         certificate.gap,
         certificate.residual,
         certificate.certified,
+        judging[0],
     )
 
 
@@ -189,6 +201,66 @@ at most {WANTED} bare passes in {fast} of {len(passes)} rows of servers.
     return text + "\n".join(line(row) for row in rows) + "\n"
 
 
+def seeds(rows: list[tuple[int, Row]]) -> str:
+    """The section of a million users by seed."""
+    wanted = sum(row.judge <= 2 * (row.whole - row.judge) for _, row in rows)
+    good = sum(row.certified for _, row in rows)
+    text = f"""{JUDGED}
+
+{MILLION:,} users on ten servers, alpha 1, by seed: what certificates take of `fo.solve`, and all
+else of it, in CPU seconds. {good} of {len(rows)} are certified; judging takes at most twice as \
+long as the rest
+in {wanted} of {len(rows)}. Made by
+
+```sh
+OPENBLAS_NUM_THREADS=1 python benchmarks/many_users.py --seeds {len(rows)} \\
+    --journal seeds.jsonl --write docs/results/many-users.md
+```
+
+| density | seed | steps | judging | the rest | judging, of the rest | fo.solve | GB | residual |
+|---:|---:|---|---:|---:|---:|---:|---:|---:|
+"""
+    for seed, row in rows:
+        rest = row.whole - row.judge
+        text += (
+            f"| {row.name.split(', ')[1]} | {seed} | {row.how} | {row.judge:.2f} | {rest:.2f} "
+            f"| {row.judge / rest:.1f} | {row.whole:.2f} | {row.memory:.2f} "
+            f"| {row.residual:.0e} |\n"
+        )
+    return text
+
+
+def by_seed(count: int, journal: Path | None) -> list[tuple[int, Row]]:
+    """Seeds from 0 on at the densities in turn; those in the journal are not solved again."""
+    known: dict[int, Row] = {}
+    if journal is not None and journal.is_file():
+        for told in journal.read_text(encoding="utf-8").splitlines():
+            one = json.loads(told)
+            seed = one.pop("seed")
+            known[seed] = Row(**one)
+    for seed in range(count):
+        if seed not in known:
+            density = DENSITIES[seed % len(DENSITIES)]
+            known[seed] = alone("servers", MILLION, density, 1.0, seed)
+            if journal is not None:
+                with journal.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"seed": seed, **asdict(known[seed])}) + "\n")
+        print(seed, line(known[seed]), flush=True)
+    return [(seed, known[seed]) for seed in range(count)]
+
+
+def written(path: Path, section: str, text: str) -> None:
+    """The page with one of its sections anew; `section`: its heading, empty for what is first."""
+    whole = path.read_text(encoding="utf-8") if path.is_file() else ""
+    parts = {"": whole, JUDGED: "", REST: ""}
+    for heading in (REST, JUDGED):  # from the last
+        before, found, after = parts[""].partition(heading)
+        parts[""], parts[heading] = before, found + after
+    parts[section] = text
+    kept = [part.strip("\n") + "\n" for part in parts.values() if part.strip()]
+    path.write_text("\n".join(kept), encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", type=int, nargs="*", default=USERS)
@@ -196,6 +268,8 @@ def main() -> None:
     parser.add_argument("--densities", type=float, nargs="*", default=DENSITIES)
     parser.add_argument("--alphas", type=float, nargs="*", default=[1.0])
     parser.add_argument("--seed", type=int, default=2)
+    parser.add_argument("--seeds", type=int, help="so many seeds of a million users, nothing else")
+    parser.add_argument("--journal", type=Path, help="a line a seed, to go on from")
     parser.add_argument("--write", type=Path)
     parser.add_argument("--row", nargs=5, help="kind, users, density, alpha, seed: one row as JSON")
     settings = parser.parse_args()
@@ -203,6 +277,11 @@ def main() -> None:
         kind, users, density, alpha, seed = settings.row
         row = solved(kind, int(users), float(density), float(alpha), int(seed))
         print(json.dumps(asdict(row)))
+        return
+    if settings.seeds:
+        judged = by_seed(settings.seeds, settings.journal)
+        if settings.write:
+            written(settings.write, JUDGED, seeds(judged))
         return
     asked = [
         ("servers", users, density, alpha, settings.seed)
@@ -216,9 +295,7 @@ def main() -> None:
         rows.append(alone(*one))
         print(line(rows[-1]), flush=True)
     if settings.write:
-        kept = settings.write.read_text(encoding="utf-8") if settings.write.is_file() else ""
-        more = kept[kept.index(REST) :] if REST in kept else ""
-        settings.write.write_text(page(rows) + ("\n" + more if more else ""), encoding="utf-8")
+        written(settings.write, "", page(rows))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +12,8 @@ from fairopt.instance import Floats, Ints
 
 KEPT, MOST = 200, 16
 """columns of which the entries are kept, at most; how many such lists"""
+PIECE = 1 << 14
+"""columns of which the entries are read at once"""
 Entries = tuple[Ints, Ints, Floats]
 """row of each entry, position of its column among those asked for, value"""
 
@@ -50,6 +53,14 @@ def entries(owner: Costs, columns: Ints) -> Entries:
     return known[key]
 
 
+def pieces(columns: Any, held: Ints) -> Iterator[tuple[int, int, Entries]]:
+    """The entries of columns, so many at once that arrays stay in the cache: from which to which
+    column, and their entries, where columns are counted from the first of these."""
+    for start in range(0, max(len(held), 1), PIECE):
+        end = min(start + PIECE, len(held))
+        yield start, end, columns.entries(held[start:end])
+
+
 def profit(
     columns: Any, near: Ints, tasks: int, price: Floats, value: Floats
 ) -> tuple[Floats, Floats]:
@@ -64,4 +75,4 @@ def profit(
     )
 
 
-__all__ = ["Entries", "entries", "least", "profit"]
+__all__ = ["Entries", "entries", "least", "pieces", "profit"]

@@ -144,10 +144,10 @@ def twice(
     found = step(wanted.error, wanted.left, wanted.miss)
     dz, dp, dv = found
     pull = min(PULL, float(np.abs(wanted.error).max(initial=0.0)))
-    used = np.bincount(wanted.row, wanted.entry * dz[wanted.each], len(wanted.rows))
-    dearer = np.bincount(wanted.each, wanted.entry * dp[wanted.row], len(wanted.owner))
-    lacking = wanted.error - pull * dz / wanted.part - dearer + np.where(tied, dv[own], 0.0)
-    again = step(lacking, wanted.left - used + LOOSE * dp, np.zeros(len(wanted.miss)))
+    held = len(wanted.owner)
+    a = SharedRows(wanted.row, wanted.each, wanted.entry, len(wanted.rows), held)
+    lacking = wanted.error - pull * dz / wanted.part - a.back(dp) + np.where(tied, dv[own], 0.0)
+    again = step(lacking, wanted.left - a.times(dz) + LOOSE * dp, np.zeros(len(wanted.miss)))
     dz, dp, dv = (one + more for one, more in zip(found, again, strict=True))
     if not all(np.isfinite(each).all() for each in (dz, dp, dv)):
         return None
@@ -174,7 +174,14 @@ class SharedRows:
 
     def back(self, p: Floats) -> Floats:
         """A^T p."""
-        return np.asarray(np.bincount(self.each, self.entry * p[self.row], self.held), np.float64)
+        found = np.zeros(self.held)
+        for start in range(0, len(self.row), PIECE):
+            some = slice(start, start + PIECE)
+            each = self.each[some]
+            low = int(each.min())
+            cost = np.bincount(each - low, self.entry[some] * p[self.row[some]])
+            found[low : low + len(cost)] += cost
+        return found
 
     def square(self, factor: Floats) -> Floats:
         """A diag(factor) A^T."""

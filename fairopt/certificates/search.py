@@ -20,6 +20,7 @@ from fairopt import clock
 from fairopt.certificates import digits
 from fairopt.certificates.active import CHEAPER, ActivePlace, clean, stepped
 from fairopt.certificates.bound import Proved, bound, nothing
+from fairopt.certificates.by_entries import pieces
 from fairopt.certificates.given import Given
 from fairopt.certificates.places import Place, PlaceSums, rest, sums
 from fairopt.certificates.question import Question
@@ -31,6 +32,8 @@ STEPS, ENOUGH = 14, 5e-13
 """most steps with two floats; a bound that needs no better one"""
 KNOWN = 1e-7
 """a bound with which the search is not begun again"""
+MANY = 500
+"""users from whom columns leave one by one, while nothing is proved that is nearer"""
 SAME = 0.5
 """part of a price that another one is at least, to be the same but for rounding"""
 ROOMS = 1.0, 1e-9, 1e-14
@@ -68,7 +71,8 @@ def search(
     most = STEPS if parts == 2 else STEPS + 4 * parts
     # of many columns few leave in a step: as long as that brings rows closer there may be more
     most = most if tries >= STEPS else 2 * most
-    patience = 1 if parts == 2 and question.pulls is None else 3
+    many = question.users > MANY and len(rooms) > 1
+    patience = 1 if parts == 2 and question.pulls is None and not many else 3
     with np.errstate(all="ignore"):
         for here, room in _begins(question, answer, parts, rooms):
             point, least, known, error = _begun(question, here, room), np.inf, None, np.inf
@@ -77,7 +81,7 @@ def search(
                 if begun in tried:
                     continue  # from the same beginning everything would come again
                 tried.add(begun)
-            stalls, start = 0, None
+            stalls, start, held = 0, None, 0
             over, lost = np.inf, 0
             for step in clock.steps(most):
                 if point is None:
@@ -98,6 +102,8 @@ def search(
                 best = _better(best, proved, place, eps, worst < last)
                 # of a user of little money the bound falls slowly until eps is below its money
                 stalled, error = eps >= error / 4 and worst >= last / 2, eps
+                leaves, held = many and len(place.columns) < held, len(place.columns)
+                stalled = stalled and not leaves
                 stalls = stalls + 1 if stalled else 0
                 if worst <= enough or (np.isfinite(eps) and stalls >= patience):
                     break
@@ -214,17 +220,14 @@ def _begun(question: Question, place: Place, room: float) -> ActivePlace | None:
     if not ((share > 0).all() and np.isfinite(p).all() and np.isfinite(q).all()):
         return None
     y = place.amount[0][~own]
-    every = np.concatenate([held, tasks + np.arange(len(y))])
-    row, each, entry = columns.entries(every)
-    cost = np.bincount(each, entry * p[row], len(every))
-    drift = -cost[len(held) :] / max(float(p.max(initial=0.0)), 1e-300)
-    cost = cost[: len(held)]
     part = worth * x / share[n]
-    # of prices and pulls of either sign what they cancel to is no measure of what they are
+    # a task is worth what it costs, or more where a limit stops its user
+    log_own = question.log_w - place.log_unit - question.alpha * np.log(share - question.base)
+    own_value = np.where(np.isfinite(question.most), np.exp(log_own), 0.0)[n] * worth
+    cost, dear, used, paid = _paid(question, p, held, x, part, own_value)
+    row, flow, entry = columns.entries(tasks + np.arange(len(y)))
+    drift = -np.bincount(flow, entry * p[row], len(y)) / max(float(p.max(initial=0.0)), 1e-300)
     pulls = question.pulls
-    dear = cost
-    if pulls is not None:
-        dear = np.bincount(each, np.abs(entry * p[row]), len(every))[: len(held)]
     stays = (part > (cost - q[n] * worth) / dear) | (cost == 0)
     if pulls is not None and (pulls.hard & ~pulls.across).any():
         stays[:] = True  # who is on a server of equal shares stays as long as anybody does
@@ -235,27 +238,13 @@ def _begun(question: Question, place: Place, room: float) -> ActivePlace | None:
     moves = np.where(drift == 0, inside, near > np.abs(drift)) | ~question.lent
     end = np.where(drift > 0, question.high, question.low)
     y = np.where(moves | (drift == 0) | ~np.isfinite(end), y, end)
-    # what is left of rows, and the largest part of a user's money that each row takes
-    used = np.bincount(row, entry * np.concatenate([x, y])[each], len(p))
+    used = used + np.bincount(row, entry * y[flow], len(p))
     left = np.abs(question.rhs - used) / question.unit
-    task = each < len(held)
-    flows = np.bincount(row[~task], minlength=len(p)) > 0
+    lends = np.bincount(row, minlength=len(p)) > 0
     money = p * question.unit
-    paid = np.where(flows, money / max(float(money.sum()), 1e-300), 0.0)
-    # a task is worth what it costs, or more where a limit stops its user
-    log_own = question.log_w - place.log_unit - question.alpha * np.log(share - question.base)
-    own_value = np.where(np.isfinite(question.most), np.exp(log_own), 0.0)
-    c = each[task]
-    value = np.maximum(dear, own_value[n] * worth)[c]
-    np.maximum.at(
-        paid,
-        row[task],
-        np.where(value > 0, np.abs(entry[task]) * p[row[task]] / value, 0.0) * part[c],
-    )
-    if flows.any():
-        paid = _along_flows(
-            paid, row[~task], each[~task] - len(held), np.abs(entry[~task]) * p[row[~task]]
-        )
+    paid = np.where(lends, np.maximum(paid, money / max(float(money.sum()), 1e-300)), paid)
+    if len(row):
+        paid = _along_flows(paid, row, flow, np.abs(entry) * p[row])
     full = (p > 0) & (paid > left) & (left <= room)
     if pulls is not None:
         full[pulls.rows] = ~pulls.void(place.log_unit)
@@ -264,13 +253,34 @@ def _begun(question: Question, place: Place, room: float) -> ActivePlace | None:
     value_of = np.where((status == 0) & np.isfinite(log_own), np.exp(log_own), q)
     keep = np.concatenate([stays, np.ones(len(y), bool)])
     at = Place(
-        every[keep],
+        np.concatenate([held, tasks + np.arange(len(y))])[keep],
         digits.of(np.concatenate([x, y])[keep], parts),
         digits.of(np.where(full, p, 0.0), parts),
         digits.of(value_of, parts),
         place.log_unit,
     )
     return ActivePlace(at, np.concatenate([np.ones(int(stays.sum()), bool), moves]), full, status)
+
+
+def _paid(
+    question: Question, p: Floats, held: Ints, x: Floats, part: Floats, own_value: Floats
+) -> tuple[Floats, ...]:
+    """Of tasks held: (C,) what each costs, (C,) what it costs or is paid for, (M,) what they use of
+    rows, and (M,) the largest part of a user's money that each row takes."""
+    cost = np.empty(len(held))
+    dear = cost if question.pulls is None else np.empty(len(held))
+    used, paid = np.zeros(len(p)), np.zeros(len(p))
+    for a, b, (row, each, entry) in pieces(question.columns, held):
+        price = entry * p[row]
+        cost[a:b] = np.bincount(each, price, b - a)
+        price = np.abs(price)
+        if question.pulls is not None:  # of either sign what they cancel to is no measure
+            dear[a:b] = np.bincount(each, price, b - a)
+        used += np.bincount(row, entry * x[a:b][each], len(p))
+        value = np.maximum(dear[a:b], own_value[a:b])
+        rate = np.divide(part[a:b], value, out=np.zeros(b - a), where=value > 0)
+        np.maximum.at(paid, row, price * rate[each])
+    return cost, dear, used, paid
 
 
 def _along_flows(paid: Floats, row: Ints, flow: Ints, dear: Floats) -> Floats:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairopt.certificates.by_entries import Entries, pieces
 from fairopt.certificates.by_rows import LOOSE, Missing, by_rows, finite
 from fairopt.certificates.by_wants import by_wants
 from fairopt.certificates.pinned import left_out
@@ -59,24 +60,24 @@ def missing(
     if question.pulls is not None:
         money = np.maximum(money, _stiff(question, place, share))
     root = np.sqrt(money)
-    row, each, entry = columns.entries(held)
     unit, part = np.ones(len(held)), np.ones(len(held))
     unit[task] = share[n[task]] / worth[task] / root[n[task]]
     part[task] = np.maximum(worth[task] * place.amount[0][move][task] / share[n[task]], LEAST)
+    row, each, entry = _in_units(question, held, unit, None if not task.all() else full)
     give = np.zeros(len(full))
     if question.pulls is not None:
         give[question.pulls.rows] = question.pulls.give(place.log_unit)
-        unit[~task] = _of_flows(row, each, entry * unit[each], task, give, unit)
+        unit[~task] = _of_flows(row, each, entry, task, give, unit)
     elif not task.all():  # rows without tasks are as large as what their price would be paid for
         here = np.bincount(row[task[each]], minlength=len(full)) == 0
         size = np.where(here & (price > 0), question.unit / price, 0.0)
-        unit[~task] = _of_flows(row, each, entry * unit[each], task, size, unit)
-    on = full[row]
-    if not on.all():
-        row, each, entry = row[on], each[on], entry[on]
-    entry = entry * unit[each]
+        unit[~task] = _of_flows(row, each, entry, task, size, unit)
+    if not task.all():
+        on = full[row]
+        row, each, entry = row[on], each[on], (entry * np.where(task, 1.0, unit)[each])[on]
     used = np.bincount(row, minlength=len(full)) > 0
-    active, at = np.flatnonzero(used), (np.cumsum(used) - 1)[row]
+    active = np.flatnonzero(used)
+    at = row if used.all() else (np.cumsum(used) - 1)[row]
     norm = np.sqrt(np.bincount(at, entry**2, len(active)) + give[active])
     spare = SPARE[parts]
     here = np.searchsorted(seen.held, held)  # both in order
@@ -95,7 +96,7 @@ def missing(
         active,
         at,
         each,
-        entry / norm[at],
+        np.divide(entry, norm[at], out=entry),
         seen.profit[here] * unit,
         left,
         miss * root / share,
@@ -106,6 +107,22 @@ def missing(
         len(question.rhs),
         give[active] / norm**2,
     )
+
+
+def _in_units(question: Question, held: Ints, unit: Floats, full: Bools | None) -> Entries:
+    """The entries of columns (H,), those of full rows where these are told, for amounts counted in
+    units (H,)."""
+    found = []
+    for a, b, (row, each, entry) in pieces(question.columns, held):
+        entry = entry * unit[a:b][each]
+        each = each + a
+        if full is not None and not (on := full[row]).all():
+            row, each, entry = row[on], each[on], entry[on]
+        found.append((row, each, entry))
+    if len(found) == 1:
+        return found[0]
+    row, each, entry = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return row, each, entry
 
 
 def _stiff(question: Question, place: Place, share: Floats) -> Floats:
