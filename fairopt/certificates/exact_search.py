@@ -27,6 +27,8 @@ from fairopt.instance import Bools, Floats, Ints, remembered
 NEAR = 1e-9
 """part of a row that is left, or by which a column is dearer than the cheapest, of what may be full
 and as cheap"""
+MOST = 1_000
+"""most columns in use: some seconds"""
 TURNS = 8
 """most times that columns or rows are left out"""
 
@@ -45,28 +47,49 @@ def exact_levels(alloc: Allocation) -> ExactLevels | None:
     inst = alloc.instance
     if alloc.kind["name"] != "max-min":
         raise UsageError(f"exact levels: found {alloc.notion['name']}; wanted max-min")
-    asked = entitled(inst, alloc.score, alloc.kind)
-    if not (inst.tree.flat and inst.linear) or inst.start is not None or asked.floor.any():
+    if not taken(alloc):
         raise UsageError(
             "exact levels: found groups, guarantees, or demand that bends; wanted none of these"
         )
     if alloc.rounds is None and (alloc.level_prices is None or not inst.plain):
         raise UsageError("exact levels: found no level prices; wanted an answer of max-min")
+    return searched(alloc)
+
+
+def taken(alloc: Allocation) -> bool:
+    """Whether levels in exact fractions are worked out for such a question of max-min."""
+    inst = alloc.instance
+    if not (inst.tree.flat and inst.linear) or inst.start is not None:
+        return False
+    return not entitled(inst, alloc.score, alloc.kind).floor.any()
+
+
+def searched(alloc: Allocation, most: int = MOST) -> ExactLevels | None:
+    """The levels of an answer that `taken` takes; None where nothing is proved.
+
+    Parameters
+    ----------
+    most : columns in use beyond which nothing is looked for.
+    """
+    inst = alloc.instance
+    if np.count_nonzero(alloc.by_way) > most:
+        return None
     with np.errstate(all="ignore"):
         system = System.of(alloc, np.maximum(alloc.shares, 0.0))
+        asked = entitled(inst, alloc.score, alloc.kind)
         if alloc.rounds is None:
             lots = of_levels(system, alloc, remembered(alloc, "_order", lambda: Order(alloc)))
         else:
             lots = of_rounds(system, alloc, asked)
         search = _Search.of(system, alloc, lots, asked.rank)
         found = None if search is None else search.found()
-    if found is None:
+    if search is None or found is None:
         return None
     level, rounds = found
-    weight = search.case.weight if search is not None else []
-    share = tuple([t * w for t, w in zip(level, weight, strict=True)])
+    share = [t * w for t, w in zip(level, search.case.weight, strict=True)]
     users = inst.users
-    return ExactLevels(tuple(level), share, tuple([tuple([users[n] for n in r]) for r in rounds]))
+    told = tuple([tuple([users[n] for n in each]) for each in rounds])
+    return ExactLevels(tuple(level), tuple(share), told)
 
 
 @dataclass(frozen=True)
