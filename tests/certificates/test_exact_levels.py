@@ -62,7 +62,11 @@ def scores(inst: fo.Instance, criterion: str) -> np.ndarray:
     )
     for n in range(users if criterion != "tasks" else 0):
         for i in range(servers):
-            of = capacity[i] if criterion == "dominant-share" else list(map(sum, zip(*capacity, strict=True)))
+            of = (
+                capacity[i]
+                if criterion == "dominant-share"
+                else list(map(sum, zip(*capacity, strict=True)))
+            )
             found[n, i] = max(demand[n][r] / of[r] for r in range(resources) if of[r])
     return found
 
