@@ -96,7 +96,7 @@ def max_min_levels(
         for user in range(users):
             weight = Fraction(float(inst.weight[user]))
             row = [
-                -Fraction(float(score[user, i[k]])) / weight if n[k] == user else Fraction(0)
+                -Fraction(score[user, i[k]]) / weight if n[k] == user else Fraction(0)
                 for k in range(pairs)
             ]
             a.append([*row, Fraction(int(user not in frozen))])

@@ -252,7 +252,12 @@ def told(alloc: Allocation, found: Allocation, far: float = FAR) -> tuple[str, .
     ----------
     far : the part of a share that is no rounding.
     """
-    share, right = alloc.shares, found.shares
+    return told_of(alloc, found.shares, far)
+
+
+def told_of(alloc: Allocation, right: Floats, far: float = FAR) -> tuple[str, ...]:
+    """The same, of the shares (N,) that are due."""
+    share = alloc.shares
     with np.errstate(divide="ignore", invalid="ignore"):
         part = np.where(share == right, 0.0, share / right - 1.0)
     order = np.argsort(part, kind="stable")
@@ -266,4 +271,4 @@ def told(alloc: Allocation, found: Allocation, far: float = FAR) -> tuple[str, .
     return (*lines, *([f"and {more} more users"] if more > 0 else []))
 
 
-__all__ = ["at_floors", "due", "lowest", "tangent", "told"]
+__all__ = ["at_floors", "due", "lowest", "tangent", "told", "told_of"]

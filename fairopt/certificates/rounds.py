@@ -40,7 +40,7 @@ from fairopt.certificates.carried import Bounds, Paid, carried
 from fairopt.certificates.due import due, lowest, told
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.levels import Order
-from fairopt.certificates.nearby.verdict import at_nearby, worst
+from fairopt.certificates.nearby.verdict import of_rounds, worst
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Bill, PricesGiven, Ruled
 from fairopt.certificates.ruled.uses import RuleRows
@@ -133,7 +133,7 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
         share = np.maximum(alloc.shares, 0.0)
         notes = Sentences(lambda: tuple(plainly.notes(alloc)))
         verdict = _verdict(alloc, feasibility(alloc), (), found, gap, share, notes, tolerance)
-        return at_nearby(alloc, verdict, order, int(order.stage.max()) + 1, tolerance)
+        return of_rounds(alloc, verdict, order, int(order.stage.max()) + 1, tolerance)
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
     ruled = Ruled(alloc)
     kept = feasible.checks(ruled, asked.floor)
@@ -148,7 +148,7 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
     )
     notes = Sentences(lambda: words.told(alloc.instance, stops))
     verdict = _verdict(alloc, kept, order_, found, gap, ruled.share, notes, tolerance)
-    return verdict if wrong else at_nearby(alloc, verdict, None, len(stops), tolerance)
+    return verdict if wrong else of_rounds(alloc, verdict, None, len(stops), tolerance)
 
 
 def _verdict(

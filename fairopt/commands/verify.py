@@ -8,11 +8,15 @@ from pathlib import Path
 import click
 
 from fairopt import files, storage
+from fairopt.allocation import Allocation
 from fairopt.certificates import certify
 from fairopt.commands import asked, conditions
 from fairopt.commands.output import as_json, to_stderr, to_stdout
 from fairopt.errors import NotCertified, UsageError
 from fairopt.files.answers import LARGEST
+
+LONGEST = 24
+"""most characters of a fraction that is printed as one"""
 
 
 @click.command("verify")
@@ -28,6 +32,11 @@ from fairopt.files.answers import LARGEST
     help="Of an allocation: print the conditions of optimality, pair by pair.",
 )
 @click.option(
+    "--exact",
+    is_flag=True,
+    help="Of max-min: print every share in exact fractions, proved without any rounding.",
+)
+@click.option(
     "--tolerance",
     type=float,
     default=1e-6,
@@ -35,7 +44,9 @@ from fairopt.files.answers import LARGEST
     help="Certify when every share is proved to be within this part.",
 )
 @as_json
-def command(file: str, partitions: str | None, kkt: bool, tolerance: float, as_json: bool) -> int:
+def command(
+    file: str, partitions: str | None, kkt: bool, exact: bool, tolerance: float, as_json: bool
+) -> int:
     """Judge the allocation in FILE (fairopt/allocation/v1, or "-" for stdin), or the plan.
 
     Of an allocation only instance, notion and tasks are needed; a verdict in the file is not
@@ -46,7 +57,11 @@ def command(file: str, partitions: str | None, kkt: bool, tolerance: float, as_j
     of an answer in partitions, which is judged a partition at a time. Exit code 0 means certified,
     4 refuted or unproved.
     """
+    if exact and (kkt or as_json):
+        raise UsageError("--exact prints shares alone; wanted neither --kkt nor --json with it")
     if Path(file).is_dir():
+        if exact:
+            raise UsageError("--exact belongs to one allocation; FILE is an answer in partitions")
         if kkt:
             raise UsageError("--kkt belongs to one allocation; FILE is an answer in partitions")
         return _partitions(file, partitions, as_json)
@@ -54,6 +69,8 @@ def command(file: str, partitions: str | None, kkt: bool, tolerance: float, as_j
         raise UsageError("--partitions belongs to the folder of an answer in partitions")
     content = storage.read_text(file, LARGEST, "an answer or a plan in JSON")
     source = storage.source_name(file)
+    if exact and '"fairopt/allocation/v1"' not in content[:4096]:
+        raise UsageError(f"--exact belongs to an allocation; {source} is none")
     if is_plan(content):
         if kkt:
             raise UsageError("--kkt belongs to an allocation; FILE is a plan")
@@ -63,17 +80,32 @@ def command(file: str, partitions: str | None, kkt: bool, tolerance: float, as_j
     if asked.is_replay(content):
         return _replay(content, source, as_json)
     answer = files.loads(content, source)
+    shares = _in_fractions(answer) if exact else ""
     certificate = certify(answer, tolerance=tolerance)
     if kkt:
         conditions.out(answer.with_(certificate=certificate), "", True, False, as_json)
     elif as_json:
         to_stdout(files.dumps(answer.with_(certificate=certificate)))
     else:
-        to_stdout(certificate.explain())
+        to_stdout(certificate.explain() + shares)
     claimed = answer.certificate
     if claimed is not None and claimed.verdict != certificate.verdict:
         to_stderr(f"the file says {claimed.verdict}; its numbers say {certificate.verdict}")
     return 0 if certificate.certified else NotCertified.exit_code
+
+
+def _in_fractions(answer: Allocation) -> str:
+    """What every share is at every optimum, in exact fractions."""
+    from fairopt.certificates.exact_search import exact_levels
+
+    levels = exact_levels(answer)
+    if levels is None:
+        return "\nexact shares: not proved"
+    lines = ["exact shares at every optimum, proved in fractions: no rounding"]
+    for name, share in zip(answer.instance.users, levels.share, strict=True):
+        long = len(str(share)) > LONGEST
+        lines.append(f"  {name}: " + (f"about {float(share):.17g}" if long else str(share)))
+    return "\n" + "\n".join(lines)
 
 
 def _partitions(folder: str, partitions: str | None, as_json: bool) -> int:

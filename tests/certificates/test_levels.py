@@ -10,19 +10,13 @@ from fairopt.certificates import judged, level_prices, within
 from fairopt.certificates.exact import exact_gap
 from fairopt.certificates.levels import rooms
 from fairopt.instance.generate import random_instance
-from tests.rule_draws import levels, rows
 
 SEEDS = range(6)
-LOST = 3
-"""a seed whose answer is right and not certified"""
-
-
-def question(seed: int, **more: float) -> fo.Instance:
-    return random_instance(30, 12, 3, density=0.1, seed=seed, zero_demand=0.3, **more)
 
 
 def answer(seed: int, **more: float) -> fo.Allocation:
-    alloc = fo.solve(question(seed, **more), fo.MaxMin(("drf", "dominant-share")[seed % 2]))
+    inst = random_instance(30, 12, 3, density=0.1, seed=seed, zero_demand=0.3, **more)
+    alloc = fo.solve(inst, fo.MaxMin(("drf", "dominant-share")[seed % 2]))
     assert len(alloc.steps) >= 3 and fo.certify(alloc).certified
     return alloc
 
@@ -103,18 +97,8 @@ def test_users_at_their_limits_need_no_price_and_still_pay() -> None:
     assert fo.certify(alloc).certified
     assert not fo.certify(alloc.with_(tasks=[[0.9], [2.55], [2.55]])).certified
     for seed in SEEDS:
-        if seed != LOST:
-            assert fo.certify(answer(seed, limits=0.4)).certified
-
-
-def test_ties_but_for_a_last_digit_of_users_at_their_limits() -> None:
-    """Of 48 such questions one is right, by programs level after level, and not proved: at the
-    scores as floats have them 1.6e-18 of a round's money is open, which is too much to count."""
-    alloc = fo.solve(question(LOST, limits=0.4), fo.MaxMin("dominant-share"), uncertified="return")
-    inst = alloc.instance
-    shares = levels(rows(inst), alloc.score[inst.pairs], inst.weight)
-    np.testing.assert_allclose(alloc.shares, shares, rtol=1e-7)
-    assert fo.certify(alloc).verdict == "unproved"
+        # seed 3: scores that are equal but for a last digit say who runs where
+        assert fo.certify(answer(seed, limits=0.4)).certified
 
 
 def test_room_is_what_can_be_gained() -> None:

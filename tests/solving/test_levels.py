@@ -155,11 +155,10 @@ def test_users_of_very_different_demand() -> None:
     np.testing.assert_allclose(alloc.totals, 1 / (1 + 1e-9), rtol=1e-12)
 
 
-@pytest.mark.parametrize(("decades", "unproved"), [(0, 0), (6, 0), (9, 2), (12, 4)])
-def test_one_server_over_decades_of_weights_and_demands(decades: int, unproved: int) -> None:
+@pytest.mark.parametrize("decades", [0, 6, 9, 12])
+def test_one_server_over_decades_of_weights_and_demands(decades: int) -> None:
     """As in fractions, but for what the rounding of heavy users' tasks leaves of a resource. Over
-    nine decades and more twice a float's digits do not prove all of them."""
-    short = 0
+    nine decades and more twice a float's digits prove not all of them, fractions do."""
     rng = np.random.default_rng(decades)
     for _ in range(40):
         users, resources = int(rng.integers(2, 9)), int(rng.integers(1, 4))
@@ -169,12 +168,11 @@ def test_one_server_over_decades_of_weights_and_demands(decades: int, unproved: 
         weight = 10.0 ** (decades * (rng.random(users) - 0.5))
         inst = fo.Instance(demand, rng.uniform(0.5, 2, (1, resources)), weight=weight)
         alloc = fo.solve(inst, fo.MaxMin("tasks"), uncertified="return")
-        short += not alloc.certificate.certified
+        assert alloc.certificate.certified
         exact = np.array([float(level) for level in filled_levels(inst, alloc.score)])
         need = (inst.demand / inst.pool * weight[:, None]).max(axis=1)
         apart = np.abs(alloc.levels - exact)
         assert np.all((apart <= 1e-6 * exact) | (apart * need <= 8 * 2.0**-52))
-    assert short <= unproved
 
 
 def test_several_servers_over_decades_of_weights() -> None:

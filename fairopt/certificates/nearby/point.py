@@ -62,7 +62,7 @@ def search(
         stage[lot.users] = k
     if (stage == len(lots)).any():
         return None
-    clear, keep = _cleared(system, lots, stage, columns, amount)
+    clear, keep = cleared(system, lots, stage, columns, amount)
     if clear is None:
         return None
     columns, amount = columns[keep], amount[keep]
@@ -98,7 +98,7 @@ def search(
     return None if left.any() else _tasks(system, targets, parts, columns, amount, least, came)
 
 
-def _cleared(
+def cleared(
     system: System, lots: Sequence[Lot], stage: Ints, columns: Ints, amount: Floats
 ) -> tuple[list[Lot] | None, Bools]:
     """The lots without prices that say nothing, and the columns that are as cheap as any."""

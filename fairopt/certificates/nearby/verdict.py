@@ -9,6 +9,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals
 from fairopt.certificates.due import due, told
+from fairopt.certificates.exact_verdict import AT_LAST, AT_ONCE, in_fractions
 from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby.judged import Nearby, nearby
 from fairopt.formulas.entitled import entitled
@@ -20,6 +21,21 @@ ROUNDS = (
     "all rounds together",
 )
 """the checks that a point nearby takes the place of"""
+
+
+def of_rounds(
+    alloc: Allocation, verdict: Certificate, order: Order | None, rounds: int, tolerance: float
+) -> Certificate:
+    """The verdict; of several rounds that of levels in exact fractions, where few columns are in
+    use or nothing else is proved, and else of the point nearby."""
+    several = rounds > 1 and verdict.verdict != REFUTED
+    if several and (exact := in_fractions(alloc, verdict, ROUNDS, tolerance, AT_ONCE)) is not None:
+        return exact
+    found = at_nearby(alloc, verdict, order, rounds, tolerance)
+    if not several or found.verdict != UNPROVED:
+        return found
+    exact = in_fractions(alloc, verdict, ROUNDS, tolerance, AT_LAST)
+    return found if exact is None or exact.verdict == UNPROVED else exact
 
 
 def at_nearby(

@@ -1,0 +1,246 @@
+r"""Max-min levels in exact fractions, with a proof in which nothing is rounded.
+
+Every number of the instance is taken as the rational number that it is; a named criterion's scores
+are worked out in fractions. Tasks x and prices p of each round are *given*, as integers over one
+denominator each, and nothing is believed of them: `proved` checks in integers that
+
+- x keeps every rule;
+- at the prices of a round only full rows cost; whoever is stopped by then runs where a unit of its
+  share costs least, v_n; whoever is stopped later runs where nothing costs.
+
+So no y in which all those stopped by then hold as much as in x can give more to anybody of v_n > 0
+(docs/maths/prices.md, "In exact fractions"). With all users of all rounds so proved, their levels
+in x are those of every max-min optimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import NamedTuple
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.formulas.lowered import CAPACITY, Lowered
+from fairopt.instance import Instance, Ints
+
+SAME = 2.0**-44
+"""part by which given scores may differ from those of their criterion in fractions"""
+Prices = dict[int, int]
+"""price of each row that has one"""
+
+
+class ExactLevels(NamedTuple):
+    """Levels proved in exact fractions.
+
+    Parameters
+    ----------
+    level : (N,) share over weight of each user at every max-min optimum. share : (N,).
+    rounds : users of each level, from the lowest, class by class.
+    """
+
+    level: tuple[Fraction, ...]
+    share: tuple[Fraction, ...]
+    rounds: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """The lowered system in integers: each row, and each user's scores, times a number of its own.
+
+    Parameters
+    ----------
+    column : of each column its entries, by row. row : of each row its entries, by column.
+    rhs : (M,). owner : (P,). score : (P,). unit : (N,) what scores were multiplied by.
+    open_ : of each user its columns that no rule shuts. low, high : (F,) of flows, None: none.
+    weight, rank : (N,).
+    """
+
+    column: list[Prices]
+    row: list[Prices]
+    rhs: list[int]
+    owner: list[int]
+    score: list[int]
+    unit: list[int]
+    open_: list[list[int]]
+    low: list[Fraction | None]
+    high: list[Fraction | None]
+    weight: list[Fraction]
+    rank: list[int]
+
+    @classmethod
+    def of(cls, alloc: Allocation, low: Lowered, rank: Ints) -> Case:
+        """The system of an answer, lowered."""
+        inst, matrix = alloc.instance, low.matrix.tocsr()
+        rhs = [Fraction(float(b)) for b in low.rhs]
+        for k in np.flatnonzero(low.kind == CAPACITY).tolist():
+            i, r = int(low.one[k]), int(low.two[k])
+            rhs[k] = Fraction(float(inst.capacity[i, r])) * int(inst.count[i])
+        column: list[Prices] = [{} for _ in range(matrix.shape[1])]
+        row: list[Prices] = []
+        for k in range(len(rhs)):
+            at = slice(matrix.indptr[k], matrix.indptr[k + 1])
+            value = [Fraction(v) for v in matrix.data[at].tolist()]
+            unit = lcm(rhs[k].denominator, *[v.denominator for v in value])
+            rhs[k] *= unit
+            each = zip(matrix.indices[at].tolist(), value, strict=True)
+            row.append({c: int(v * unit) for c, v in each if v})
+            for c, v in row[-1].items():
+                column[c][k] = v
+        owner = low.owner.tolist()
+        scored = _scores(alloc, low)
+        units = [1] * len(inst.users)
+        for n, u in zip(owner, scored, strict=True):
+            units[n] = lcm(units[n], u.denominator)
+        score = [int(u * units[n]) for n, u in zip(owner, scored, strict=True)]
+        open_: list[list[int]] = [[] for _ in inst.users]
+        for c in np.flatnonzero(~low.empty).tolist():
+            open_[owner[c]].append(c)
+        least, most = (
+            [Fraction(v) if np.isfinite(v) else None for v in b] for b in (low.low, low.high)
+        )
+        weight = [Fraction(float(w)) for w in inst.weight]
+        right = [int(b) for b in rhs]
+        return cls(
+            column, row, right, owner, score, units, open_, least, most, weight, rank.tolist()
+        )
+
+    def shares(self, x: Sequence[int]) -> list[int]:
+        """(N,) the share of each, times its unit and the denominator."""
+        found = [0] * len(self.unit)
+        for c, n in enumerate(self.owner):
+            found[n] += self.score[c] * x[c]
+        return found
+
+    def left(self, x: Sequence[int], bottom: int) -> list[int]:
+        """(M,) what tasks leave of each row, times the denominator."""
+        return [
+            b * bottom - sum([a * x[c] for c, a in row.items() if x[c]])
+            for b, row in zip(self.rhs, self.row, strict=True)
+        ]
+
+    def kept(self, x: Sequence[int], bottom: int, left: Sequence[int]) -> bool:
+        """Whether tasks keep every rule."""
+        tasks, shut = len(self.owner), set(range(len(self.owner)))
+        shut.difference_update(*self.open_)
+        flows = zip(x[tasks:], self.low, self.high, strict=True)
+        return (
+            min(left, default=0) >= 0
+            and min(x[:tasks], default=0) >= 0
+            and not any(x[c] for c in shut)
+            and all(
+                (low is None or low * bottom <= y) and (high is None or y <= high * bottom)
+                for y, low, high in flows
+            )
+        )
+
+
+def proved(
+    case: Case, x: Sequence[int], bottom: int, prices: Sequence[tuple[Sequence[int], Prices]]
+) -> tuple[list[Fraction], list[list[int]]] | None:
+    """The levels (N,) and the users of each round; None where that is not proved.
+
+    Parameters
+    ----------
+    x : (P + F,) numerators of tasks and flows. bottom : their denominator, above 0.
+    prices : some users of a round, and prices of rows that are to prove it.
+    """
+    left = case.left(x, bottom)
+    if bottom <= 0 or not case.kept(x, bottom, left):
+        return None
+    level = [
+        Fraction(s, unit * bottom) / w
+        for s, unit, w in zip(case.shares(x), case.unit, case.weight, strict=True)
+    ]
+    key = list(zip(case.rank, level, strict=True))
+    some = {n for n, columns in enumerate(case.open_) if columns}
+    open_ = set(some)
+    for users, price in prices:
+        last = max(key[n] for n in users)
+        value = _values(case, x, bottom, left, price, {n for n in some if key[n] <= last})
+        open_.difference_update([n for n in value if key[n] == last])
+    if open_:
+        return None
+    order = sorted(range(len(key)), key=key.__getitem__)
+    rounds = [[n for n in order if key[n] == each] for each in sorted(set(key))]
+    return level, rounds
+
+
+def _values(
+    case: Case,
+    x: Sequence[int],
+    bottom: int,
+    left: Sequence[int],
+    price: Prices,
+    done: set[int],
+) -> set[int]:
+    """Of those stopped by then (`done`) whose share costs something; nobody if prices are wrong."""
+    if any(p < 0 or (p and left[k]) for k, p in price.items()):
+        return set()
+    cost: Prices = {}
+    for k, p in price.items():
+        for c, a in case.row[k].items():
+            cost[c] = cost.get(c, 0) + p * a
+    tasks, dear = len(case.owner), set[int]()
+    for c in [c for c in cost if c >= tasks]:
+        end = (case.low if cost[c] > 0 else case.high)[c - tasks]
+        if cost[c] and (end is None or x[c] != end * bottom):
+            return set()
+    for n in {case.owner[c] for c in cost if c < tasks}:
+        mine = case.open_[n]
+        if n not in done:
+            if any(cost.get(c, 0) < 0 or (x[c] and cost.get(c, 0)) for c in mine):
+                return set()
+            continue
+        if not mine:
+            continue
+        least = mine[0]  # the column of the cheapest unit of share
+        for c in mine:
+            if cost.get(c, 0) * case.score[least] < cost.get(least, 0) * case.score[c]:
+                least = c
+        top, of = cost.get(least, 0), case.score[least]
+        if top < 0 or any(x[c] and cost.get(c, 0) * of != top * case.score[c] for c in mine):
+            return set()
+        if top > 0:
+            dear.add(n)
+    return dear
+
+
+def _scores(alloc: Allocation, low: Lowered) -> list[Fraction]:
+    """(P,) the score of each column: in fractions as its criterion says, or else as given."""
+    given, inst = low.score.tolist(), alloc.instance
+    found = [Fraction(u) for u in given]
+    name = alloc.kind["parameters"].get("criterion")
+    exact = _criteria(inst, name) if isinstance(name, str) and inst.demand.ndim == 2 else None
+    if exact is None or inst.modes is not None:
+        return found
+    named = [exact[n][i] for n, i in zip(low.owner.tolist(), low.server.tolist(), strict=True)]
+    near = [abs(float(u) - v) <= SAME * v for u, v in zip(named, given, strict=True)]
+    return named if all(near) else found
+
+
+def _criteria(inst: Instance, name: str) -> list[list[Fraction]] | None:
+    """The scores (N, I) of a named criterion; None of one that is not worked out in fractions."""
+    capacity = [[Fraction(c) for c in row] for row in inst.capacity.tolist()]
+    servers = len(capacity)
+    if name == "dominant-share":
+        of = capacity
+    elif name in ("drf", "drf-use"):
+        pool = [
+            sum((c * k for c, k in zip(column, inst.count.tolist(), strict=True)), Fraction(0))
+            for column in zip(*capacity, strict=True)
+        ]
+        of = [pool] * servers
+    else:
+        return None
+    demand = [[(r, Fraction(d)) for r, d in enumerate(row) if d] for row in inst.demand.tolist()]
+    return [
+        [max([d / row[r] for r, d in need if row[r]], default=Fraction(0)) for row in of]
+        for need in demand
+    ]
+
+
+__all__ = ["Case", "ExactLevels", "Prices", "proved"]

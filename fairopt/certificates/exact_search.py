@@ -1,0 +1,366 @@
+"""Exact max-min levels from an answer in floats: which rows and columns its rounds mean, and the
+tasks and prices that these determine, in fractions. `exact_levels.proved` judges what is found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.certificates import digits
+from fairopt.certificates.exact_levels import Case, ExactLevels, Prices, proved
+from fairopt.certificates.levels import Order
+from fairopt.certificates.lifted import Sparse, solved
+from fairopt.certificates.nearby.begun import of_levels, of_rounds
+from fairopt.certificates.nearby.moves import at_bounds, inside
+from fairopt.certificates.nearby.point import cleared
+from fairopt.certificates.nearby.rows import Lot, valued
+from fairopt.certificates.nearby.system import System
+from fairopt.errors import UsageError
+from fairopt.formulas.entitled import entitled
+from fairopt.instance import Bools, Floats, Ints, remembered
+
+NEAR = 1e-9
+"""part of a row that is left, or by which a column is dearer than the cheapest, of what may be full
+and as cheap"""
+MOST = 1_000
+"""most columns in use: some seconds"""
+TURNS = 8
+"""most times that columns or rows are left out"""
+
+
+def exact_levels(alloc: Allocation) -> ExactLevels | None:
+    """The levels of every max-min optimum in exact fractions; None where that is not proved.
+
+    Only where an answer is looked for: its tasks and prices say which rows and columns determine
+    the levels. What is found is proved in integers, without any rounding.
+
+    Raises
+    ------
+    UsageError : another notion than max-min, groups or guarantees, or an answer without level
+        prices or rounds.
+    """
+    inst = alloc.instance
+    if alloc.kind["name"] != "max-min":
+        raise UsageError(f"exact levels: found {alloc.notion['name']}; wanted max-min")
+    if not taken(alloc):
+        raise UsageError(
+            "exact levels: found groups, guarantees, or demand that bends; wanted none of these"
+        )
+    if alloc.rounds is None and (alloc.level_prices is None or not inst.plain):
+        raise UsageError("exact levels: found no level prices; wanted an answer of max-min")
+    return searched(alloc)
+
+
+def taken(alloc: Allocation) -> bool:
+    """Whether levels in exact fractions are worked out for such a question of max-min."""
+    inst = alloc.instance
+    if not (inst.tree.flat and inst.linear) or inst.start is not None:
+        return False
+    return not entitled(inst, alloc.score, alloc.kind).floor.any()
+
+
+def searched(alloc: Allocation, most: int = MOST) -> ExactLevels | None:
+    """The levels of an answer that `taken` takes; None where nothing is proved.
+
+    Parameters
+    ----------
+    most : columns in use beyond which nothing is looked for.
+    """
+    inst = alloc.instance
+    if np.count_nonzero(alloc.by_way) > most:
+        return None
+    with np.errstate(all="ignore"):
+        system = System.of(alloc, np.maximum(alloc.shares, 0.0))
+        asked = entitled(inst, alloc.score, alloc.kind)
+        if alloc.rounds is None:
+            lots = of_levels(system, alloc, remembered(alloc, "_order", lambda: Order(alloc)))
+        else:
+            lots = of_rounds(system, alloc, asked)
+        search = _Search.of(system, alloc, lots, asked.rank)
+        found = None if search is None else search.found()
+    if search is None or found is None:
+        return None
+    level, rounds = found
+    share = [t * w for t, w in zip(level, search.case.weight, strict=True)]
+    users = inst.users
+    told = tuple([tuple([users[n] for n in each]) for each in rounds])
+    return ExactLevels(tuple(level), tuple(share), told)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Rows and payers of a lot that have nothing to do with its others; users: of the lot."""
+
+    rows: list[int]
+    payers: list[int]
+    users: list[int]
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What is known of an answer.
+
+    Parameters
+    ----------
+    lots : without prices that say nothing. parts : of each, bundles : of each with columns out of
+    use that are as cheap.
+    used : columns of tasks in use, and flows between their bounds. given : (P + F,) about the
+        amounts. full : rows that may be full.
+    """
+
+    system: System
+    case: Case
+    lots: Sequence[Lot]
+    parts: list[list[_Part]]
+    bundles: list[list[_Part]]
+    used: list[int]
+    given: list[Fraction]
+    full: list[int]
+
+    @classmethod
+    def of(
+        cls, system: System, alloc: Allocation, lots: Sequence[Lot], rank: Ints
+    ) -> _Search | None:
+        """From the lots of an answer; None where they do not tell of everybody."""
+        low = system.low
+        lots = sorted(lots, key=lambda lot: (lot.rank, lot.stage))
+        columns, amount = system.held(alloc)
+        amount = at_bounds(system, columns, amount)
+        stage = np.where(system.some, len(lots), -1)
+        for k, lot in enumerate(lots):
+            stage[lot.users] = k
+        if (stage == len(lots)).any():
+            return None
+        clear, keep = cleared(system, lots, stage, columns, amount)
+        if clear is None:
+            return None
+        columns, amount = columns[keep], amount[keep]
+        x = np.zeros(low.columns + len(low.low))
+        x[columns] = amount
+        x[: low.columns] *= system.tasks_unit[low.owner]
+        flow = system.row_unit[
+            low.matrix.tocsc().indices[low.matrix.tocsc().indptr[low.columns : -1]]
+        ]
+        x[low.columns :] *= flow
+        used = columns[(columns < low.columns) | inside(system, columns, amount)]
+        left = system.left(columns, digits.of(amount, 2))[0]
+        full = np.flatnonzero(np.abs(left) <= NEAR * system.size)
+        parts, bundles = (
+            [_parts(system, lot, used, stage <= k, tied) for k, lot in enumerate(clear)]
+            for tied in (False, True)
+        )
+        return cls(
+            system,
+            Case.of(alloc, low, rank),
+            clear,
+            parts,
+            bundles,
+            used.tolist(),
+            [Fraction(v) for v in x.tolist()],
+            full.tolist(),
+        )
+
+    def found(self) -> tuple[list[Fraction], list[list[int]]] | None:
+        """The levels (N,) and the users of each round; None where that is not proved."""
+        amounts = self._tasks()
+        if amounts is None:
+            return None
+        x, bottom = amounts
+        share = self.case.shares(x)
+        level = [
+            Fraction(s, u) / w
+            for s, u, w in zip(share, self.case.unit, self.case.weight, strict=True)
+        ]
+        prices = list[tuple[list[int], Prices]]()
+        for lot, parts in zip(self.lots, self.bundles, strict=True):
+            priced = []
+            for part in parts:
+                found = self._prices(lot, part, x)
+                if found is None:
+                    return None
+                last = max([level[n] for n in part.users], default=Fraction(-1))
+                priced.append((last, part.users, found))
+            for last, users, _ in priced:
+                if users:
+                    prices.append((users, _sum([p for other, _, p in priced if other <= last])))
+        return proved(self.case, x, bottom, prices)
+
+    def _tasks(self) -> tuple[list[int], int] | None:
+        """Numerators (P + F,) and the denominator of the amounts that the rounds determine."""
+        case, used = self.case, self.used
+        must = sorted({k for parts in self.parts for part in parts for k in part.rows})
+        may = [k for k in self.full if k not in set(must)]
+        tied = [part.users for parts in self.parts for part in parts if len(part.users) > 1]
+        for _ in range(TURNS):
+            place = {c: j for j, c in enumerate(used)}
+            fixed = [c for c in range(len(case.owner), len(self.given)) if c not in place]
+            scale = lcm(*[self.given[c].denominator for c in fixed])
+            whole = {c: int(self.given[c] * scale) for c in fixed}
+            rows, right = list[Prices](), list[int]()
+            own: dict[int, list[int]] = {}
+            for c in used:
+                if c < len(case.owner):
+                    own.setdefault(case.owner[c], []).append(c)
+            for j, users in enumerate(tied):
+                for n in users:
+                    w = case.weight[n]
+                    row = {place[c]: case.score[c] * w.denominator for c in own.get(n, [])}
+                    rows.append({**row, len(used) + j: -case.unit[n] * w.numerator})
+                    right.append(0)
+            for k in (*must, *may):
+                row = case.row[k]
+                rows.append({place[c]: a for c, a in row.items() if c in place})
+                right.append(
+                    case.rhs[k] * scale - sum([row[c] * v for c, v in whole.items() if c in row])
+                )
+            about = [self.given[c] * scale for c in used]
+            for users in tied:
+                n = users[0]
+                t = sum((case.score[c] * self.given[c] for c in own.get(n, [])), Fraction(0))
+                about.append(t / case.unit[n] / case.weight[n] * scale)
+            system = Sparse.of(rows, len(about))
+            found = solved(system, right, about, len(rows) - len(may))
+            if found is None:
+                return None
+            number, bottom = found
+            if bottom < 0:
+                number, bottom = [-v for v in number], -bottom
+            gone = {
+                c
+                for c, v in zip(used, number[: len(used)], strict=True)
+                if v < 0 and c < len(case.owner)
+            }
+            if not gone:
+                x = [0] * len(self.given)
+                for c, v in zip(used, number, strict=False):
+                    x[c] = v
+                for c, v in whole.items():
+                    x[c] = v * bottom
+                return x, bottom * scale
+            used = [c for c in used if c not in gone]
+        return None
+
+    def _prices(self, lot: Lot, part: _Part, x: Sequence[int]) -> dict[int, Fraction] | None:
+        """The prices of a part, in units of those of its lot."""
+        case, system = self.case, self.system
+        tasks = len(case.owner)
+        price = lot.price[0] / system.row_unit
+        rows, payers = part.rows, {n: j for j, n in enumerate(part.payers)}
+        near = _near(system, lot, self.used)[1]
+        for _ in range(TURNS):
+            about = {k: Fraction(float(price[k])) / self._unit(k) for k in rows}
+            first = max(rows, key=lambda k: float(lot.price[0, k] * system.size[k]))
+            place = {k: j for j, k in enumerate([k for k in rows if k != first])}
+            must, may = list[int](), list[int]()
+            for c in sorted({c for k in rows for c in case.row[k]}):
+                if c >= tasks:
+                    if c in set(self.used):
+                        must.append(c)
+                elif case.owner[c] in payers:
+                    if x[c]:
+                        must.append(c)
+                    elif near[c]:
+                        may.append(c)
+            size = len(place)
+            equations, right = list[Prices](), list[int]()
+            for c in (*must, *may):
+                equation = {place[k]: a for k, a in case.column[c].items() if k in place}
+                if c < tasks:
+                    equation[size + payers[case.owner[c]]] = -case.score[c]
+                equations.append(equation)
+                right.append(-case.column[c].get(first, 0))
+            given = [about[k] / about[first] for k in place]
+            for n in part.payers:
+                of = [c for c in must if c < tasks and case.owner[c] == n]
+                given.append(
+                    sum(
+                        (a * about[k] for k, a in case.column[of[0]].items() if k in about),
+                        Fraction(0),
+                    )
+                    / case.score[of[0]]
+                    / about[first]
+                    if of
+                    else Fraction(1)
+                )
+            found = solved(Sparse.of(equations, len(given)), right, given, len(must))
+            if found is None:
+                return None
+            number, bottom = found
+            p = {first: about[first]}
+            p.update({k: Fraction(number[j], bottom) * about[first] for k, j in place.items()})
+            if min(p.values()) >= 0:
+                return p
+            rows = [k for k in rows if p[k] > 0]
+        return None
+
+    def _unit(self, k: int) -> Fraction:
+        """What row k was multiplied by in integers."""
+        matrix = self.system.low.matrix.tocsr()
+        c = int(matrix.indices[matrix.indptr[k]])
+        return Fraction(self.case.row[k][c]) / Fraction(float(matrix.data[matrix.indptr[k]]))
+
+
+def _sum(prices: Sequence[dict[int, Fraction]]) -> Prices:
+    """The sum of prices, as integers."""
+    found: dict[int, Fraction] = {}
+    for each in prices:
+        for k, p in each.items():
+            found[k] = found.get(k, Fraction(0)) + p
+    scale = lcm(*[p.denominator for p in found.values()])
+    return {k: int(p * scale) for k, p in found.items() if p}
+
+
+def _mask(system: System, columns: Sequence[int]) -> Bools:
+    found = np.zeros(system.tasks, dtype=bool)
+    found[[c for c in columns if c < system.tasks]] = True
+    return found
+
+
+def _near(system: System, lot: Lot, used: Sequence[int]) -> tuple[Floats, Bools]:
+    """(N,) the price of a unit of share, and columns (P,) that are as cheap."""
+    columns = system.columns
+    value: Floats = valued(system, lot.price, _mask(system, used))[0]
+    cost, worth = columns.cost(lot.price[0]), value[columns.of_column] * columns.score
+    return value, (np.abs(cost - worth) <= NEAR * cost) & (worth > 0) & ~columns.shut
+
+
+def _parts(system: System, lot: Lot, used: Ints, payers: Bools, tied: bool) -> list[_Part]:
+    """A lot by what has nothing to do with each other; linked by columns out of use that are as
+    cheap, if `tied`."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    columns, users = system.columns, len(system.share_unit)
+    value, near = _near(system, lot, used.tolist())
+    task = used[used < system.tasks]
+    if tied:
+        task = np.union1d(task, np.flatnonzero(near))
+    mine = task[(payers & (value > 0))[columns.of_column[task]]]
+    flows = used[used >= system.tasks]
+    both = np.concatenate([mine, flows])
+    row, each, _ = columns.entries(both)
+    dear = lot.price[0][row] > 0
+    row, each = row[dear], each[dear]
+    size = users + len(lot.price[0])
+    node = np.concatenate([columns.of_column[mine], size + np.arange(len(flows))])[each]
+    links = coo_array((np.ones(len(row)), (node, users + row)), shape=(size + len(flows),) * 2)
+    _, name = connected_components(links, directed=False)
+    found = []
+    rows = np.flatnonzero(lot.price[0] > 0)
+    for one in np.unique(name[users + rows]).tolist():
+        found.append(
+            _Part(
+                rows[name[users + rows] == one].tolist(),
+                np.unique(columns.of_column[mine][name[columns.of_column[mine]] == one]).tolist(),
+                lot.users[name[lot.users] == one].tolist(),
+            )
+        )
+    return found
+
+
+__all__ = ["exact_levels"]

@@ -1,0 +1,164 @@
+"""Levels in exact fractions beside an independent simplex in fractions, and attacked."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairopt as fo
+from fairopt.certificates.exact_levels import Case, proved
+from fairopt.certificates.exact_search import exact_levels
+from fairopt.formulas.lowered import lower
+from fairopt.instance.generate import random_instance
+from tests.certificates.test_nearby import changing_places, draw
+from tests.rational import max_min_levels
+
+
+def small(seed: int) -> fo.Instance:
+    """Small whole numbers, so that much ties and rows are degenerate; limits, weights over decades
+    in every third draw."""
+    rng = np.random.default_rng(seed)
+    users, servers, resources = rng.integers(2, 6), rng.integers(1, 4), rng.integers(1, 4)
+    demand = rng.integers(0, 4, (users, resources)).astype(float)
+    demand[np.arange(users), rng.integers(resources, size=users)] += 1
+    placement = rng.random((users, servers)) < 0.6
+    placement[np.arange(users), rng.integers(servers, size=users)] = True
+    limit = np.where(rng.random(users) < 0.3, rng.integers(1, 9, users) / 4, np.inf)
+    weight = 10.0 ** rng.integers(-3, 4, users) if seed % 3 == 0 else rng.integers(1, 3, users)
+    capacity = rng.integers(1, 13, (servers, resources))
+    return fo.Instance(demand, capacity, placement=placement, limit=limit, weight=weight)
+
+
+def solved(inst: fo.Instance, notion: fo.MaxMin) -> fo.Allocation:
+    return fo.solve(inst, notion, uncertified="return")
+
+
+@pytest.mark.parametrize("criterion", ["tasks", "drf", "dominant-share"])
+def test_levels_are_those_of_a_simplex_in_fractions(criterion: str) -> None:
+    found = 0
+    for seed in range(25):
+        inst = small(seed)
+        alloc = solved(inst, fo.MaxMin(criterion))
+        levels = exact_levels(alloc)
+        found += levels is not None
+        if levels is not None:
+            assert list(levels.level) == max_min_levels(inst, scores(inst, criterion))
+            near = np.array([float(level) for level in levels.level])
+            np.testing.assert_allclose(alloc.levels, near, rtol=1e-6)
+    assert found >= 23
+
+
+def scores(inst: fo.Instance, criterion: str) -> np.ndarray:
+    """(N, I) the scores in fractions, whose floats are only near them."""
+    users, servers, resources = inst.shape
+    found = np.full((users, servers), Fraction(1), dtype=object)
+    demand, capacity = (
+        [[Fraction(v) for v in row] for row in values.tolist()]
+        for values in (inst.demand, inst.capacity)
+    )
+    for n in range(users if criterion != "tasks" else 0):
+        for i in range(servers):
+            of = (
+                capacity[i]
+                if criterion == "dominant-share"
+                else list(map(sum, zip(*capacity, strict=True)))
+            )
+            found[n, i] = max(demand[n][r] / of[r] for r in range(resources) if of[r])
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_answers_in_floats_of_all_digits_are_proved(seed: int) -> None:
+    alloc = solved(draw(seed), fo.MaxMin("tasks"))
+    levels = exact_levels(alloc)
+    assert levels is not None
+    assert list(levels.level) == max_min_levels(alloc.instance, alloc.score)
+
+
+def test_what_two_floats_do_not_prove() -> None:
+    """Scores that tie in fractions and differ by a last digit in floats."""
+    inst = random_instance(30, 12, 3, density=0.1, seed=3, zero_demand=0.3, limits=0.4)
+    alloc = solved(inst, fo.MaxMin("dominant-share"))
+    levels = exact_levels(alloc)
+    assert levels is not None
+    off = np.log(alloc.shares / np.array([float(s) for s in levels.share]))
+    assert np.abs(off).max() < 1e-9
+
+
+@pytest.mark.parametrize("much, factor", [(2.0**20, 2.0**10), (2.0**25, 1.0)])
+def test_what_amplifies_every_rounding_gives_no_wrong_levels(much: float, factor: float) -> None:
+    inst = changing_places(much, factor, 0)
+    score = np.ones((5, 4))
+    alloc = solved(inst, fo.MaxMin(criterion=lambda _: score))
+    levels = exact_levels(alloc)
+    assert levels is None or list(levels.level) == max_min_levels(inst, score)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([1e-12, 1e-6, 1e-2, 1.0]), st.booleans())
+def test_spoiled_answers_never_give_wrong_levels(seed: int, by: float, of_prices: bool) -> None:
+    inst = small(seed)
+    alloc = solved(inst, fo.MaxMin("tasks"))
+    rng = np.random.default_rng(seed)
+    if of_prices:
+        assert alloc.level_prices is not None
+        prices = alloc.level_prices * (1 + by * rng.standard_normal(alloc.level_prices.shape))
+        wrong = alloc.with_(level_prices=np.maximum(prices, 0.0), certificate=None)
+    else:
+        tasks = alloc.tasks * np.maximum(1 + by * rng.standard_normal(alloc.tasks.shape), 0.0)
+        wrong = alloc.with_(tasks=tasks, certificate=None)
+    levels = exact_levels(wrong)
+    assert levels is None or list(levels.level) == max_min_levels(inst, alloc.score)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.data())
+def test_forged_tasks_and_prices_prove_nothing_wrong(seed: int, data: st.DataObject) -> None:
+    """Whatever tasks and prices the judge is handed: small whole numbers, which often hit."""
+    inst = small(seed)
+    alloc = solved(inst, fo.MaxMin("tasks"))
+    case = Case.of(alloc, lower(inst, alloc.score), np.zeros(inst.shape[0], dtype=int))
+    bottom = data.draw(st.sampled_from([1, 2, 6, 12]))
+    whole = st.integers(-1, 2 * bottom)
+    x = data.draw(st.lists(whole, min_size=len(case.owner), max_size=len(case.owner)))
+    row = st.dictionaries(st.sampled_from(range(len(case.rhs))), st.integers(-1, 3), max_size=4)
+    users = st.lists(st.sampled_from(range(inst.shape[0])), min_size=1, max_size=3)
+    found = proved(case, x, bottom, data.draw(st.lists(st.tuples(users, row), max_size=4)))
+    if found is not None:
+        assert found[0] == max_min_levels(inst, alloc.score)
+
+
+def test_by_hand() -> None:
+    """6 of one CPU for weights 1 and 2, of which the second may run one task and a half."""
+    inst = fo.Instance(np.ones((2, 1)), [[6.0]], weight=[1, 2], limit=[np.inf, 1.5])
+    levels = exact_levels(fo.solve(inst, fo.MaxMin("tasks")))
+    assert levels is not None
+    assert levels.level == (Fraction(9, 2), Fraction(3, 4))
+    assert levels.share == (Fraction(9, 2), Fraction(3, 2))
+    assert levels.rounds == (("u2",), ("u1",))
+    case = Case.of(
+        fo.solve(inst, fo.MaxMin("tasks")), lower(inst, np.ones((2, 1))), np.zeros(2, dtype=int)
+    )
+    limit, all_ = {1: 1}, {0: 1}
+    assert proved(case, [9, 3], 2, [([1], limit), ([0], all_)]) is not None
+    assert proved(case, [9, 3], 2, [([1], limit)]) is None  # nothing stops the first
+    assert proved(case, [8, 3], 2, [([1], limit), ([0], all_)]) is None  # a CPU is not full
+    assert proved(case, [10, 3], 2, [([1], limit), ([0], all_)]) is None  # more than there is
+    assert proved(case, [10, 2], 2, [([1], all_), ([0], all_)]) is None  # the lower could have more
+    assert proved(case, [9, 3], -2, [([1], limit), ([0], all_)]) is None
+    assert proved(case, [9, 3], 2, [([1], {1: -1}), ([0], all_)]) is None
+
+
+def test_what_is_refused() -> None:
+    inst = fo.Instance(np.ones((2, 1)), [[6.0]])
+    with pytest.raises(fo.UsageError, match="found proportional; wanted max-min"):
+        exact_levels(fo.solve(inst, fo.ProportionalFair()))
+    with pytest.raises(fo.UsageError, match="no level prices"):
+        exact_levels(fo.Allocation(inst, fo.MaxMin("tasks"), [[3], [3]]))
+    groups = fo.Quotas([fo.Group("a")], {"u1": "a"})
+    with pytest.raises(fo.UsageError, match="groups"):
+        exact_levels(fo.solve(inst.replace(quotas=groups), fo.MaxMin("tasks")))
