@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from fairopt.certificates.ruled.prices import PricesGiven, none, of_rules
 from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.formulas.lowered import Lowered, lower
 from fairopt.formulas.targets import Jump, PathPoint
-from fairopt.instance import Bools, Floats, Instance
+from fairopt.instance import Bools, Floats, Instance, remembered
 
 LARGEST = 20_000
 """most eligible pairs of an instance for which this is tried"""
@@ -31,6 +32,8 @@ FAR, LISTED = 1e-6, 12
 """part of a share that is no rounding; most users that are named"""
 SAME = 1e-9
 """values of t that differ by at most this part are one"""
+_Round = tuple[float, float, Bools, Floats]
+"""t, the part of a jump, who was stopped, prices"""
 
 
 @dataclass(frozen=True)
@@ -96,12 +99,14 @@ def due(alloc: Allocation) -> Allocation | None:
     inst = alloc.instance
     if int(np.count_nonzero(inst.ways.eligible)) > LARGEST or clock.over():
         return None
-    asked, low = entitled(inst, alloc.score, alloc.kind), lower(inst, alloc.score)
-    alone = (alloc.score * inst.alone).sum(axis=1)
-    try:
-        rounds, x = _rounds(asked, _Program(low, alone), alone)
-    except _NoneError:
+    low, name = lower(inst, alloc.score), _name(alloc)
+    try:  # several judges of one answer ask for it
+        known = remembered(inst, name, lambda: _worked_out(alloc, low))
+    except clock.OutOfTime:
         return None
+    if known is None:
+        return None
+    rounds, x = known
     tasks = low.tasks(x, len(inst.ways))
     own: dict[str, Any] = {"tasks": tasks, "way_tasks": None}
     if inst.modes is not None:
@@ -132,6 +137,23 @@ def due(alloc: Allocation) -> Allocation | None:
         certificate=None,
         steps=(),
     )
+
+
+def _name(alloc: Allocation) -> str:
+    """What the rounds of an instance are kept by: its notion and scores."""
+    asked = sorted((name, str(value)) for name, value in alloc.kind["parameters"].items())
+    of = sha256(np.ascontiguousarray(alloc.score).tobytes()).hexdigest()
+    return f"due {alloc.kind['name']} {asked} {of}"
+
+
+def _worked_out(alloc: Allocation, low: Lowered) -> tuple[list[_Round], Floats] | None:
+    """The rounds, and the tasks of the last program; None where they are not found."""
+    alone = (alloc.score * alloc.instance.alone).sum(axis=1)
+    asked = entitled(alloc.instance, alloc.score, alloc.kind)
+    try:
+        return _rounds(asked, _Program(low, alone), alone)
+    except _NoneError:
+        return None
 
 
 def lowest(alloc: Allocation) -> Floats:
@@ -192,17 +214,16 @@ def _of(inst: Instance, low: Lowered, price: Floats) -> PricesGiven:
     return PricesGiven(*named[:4], of_rules(inst, named.rules), places)
 
 
-def _rounds(
-    asked: Entitled, program: _Program, alone: Floats
-) -> tuple[list[tuple[float, float, Bools, Floats]], Floats]:
-    """The rounds (t, part of a jump, who was stopped, prices) and the tasks of the last program."""
-    found: list[tuple[float, float, Bools, Floats]] = []
+def _rounds(asked: Entitled, program: _Program, alone: Floats) -> tuple[list[_Round], Floats]:
+    """The rounds and the tasks of the last program."""
+    found: list[_Round] = []
     base, held = asked.base, asked.floor - asked.base
     programs, x = 0, np.zeros(program.low.columns)
     for rank in np.unique(asked.rank).tolist():
         point = PathPoint.start(asked.tree, held, asked.rank == rank)
         while point.free.any():
             programs += 1
+            clock.tick()
             if programs * program.low.columns > WORK:
                 raise _NoneError
             piece = point.piece()

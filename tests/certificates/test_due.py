@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
+from fairopt.certificates import due as module
 from fairopt.certificates.due import due
 from tests.oracles import draws, nested
 
@@ -64,3 +65,21 @@ def test_what_is_due_is_what_the_exact_oracle_says(seed):
     assert found is not None and fo.certify(found).certified
     np.testing.assert_allclose(found.shares, exact.shares, rtol=1e-7, atol=1e-12)
     assert fo.certify(exact.with_(rounds=None)).certified
+
+
+def test_what_everybody_is_due_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever division is judged, and in another notion anew."""
+    asked: list[str] = []
+    rounds = module._rounds
+
+    def counted(*given: object) -> object:
+        asked.append("")
+        return rounds(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "_rounds", counted)
+    inst = SHARED.replace(users=list("abc"))
+    for held in (HELD, [[1, 0], [1, 1], [0, 1]]):
+        assert fo.certify(fo.Allocation(inst, fo.MaxMin("tasks"), held)).verdict == "refuted"
+    assert len(asked) == 1
+    assert fo.certify(fo.Allocation(inst, fo.MaxMin("drf"), HELD)).verdict == "refuted"
+    assert len(asked) == 2

@@ -118,7 +118,8 @@ def _pushed(system: System, point: NearbyPoint, left: Left, far: Floats) -> Floa
     # of a chain of those who have a choice each is pushed once
     chain = int(chooses.sum()) if users <= FEW else 0
     for turn in range(TURNS + chain):
-        takes = flow * moved[owner]
+        # those in use: how far they move the least singular value says as well
+        takes = np.where((turn < TURNS) | (used[column] == 0), flow, 0.0) * moved[owner]
         # who has no choice pays for what it takes where that has a price
         sums = np.append(0.0, np.cumsum((takes * chooses[owner])[order]))
         before = sums[earlier[0]] - sums[earlier[1]]
