@@ -47,6 +47,7 @@ CARRIED = ("certificates/test_crowds", "certificates/test_carried", "certificate
 """tests of errors of earlier rounds, the quickest first"""
 NEARBY = (
     "certificates/test_nearby",
+    "certificates/test_nearby_begun",
     "certificates/test_nearby_proof",
     "certificates/test_nearby_rules",
     "certificates/test_one_by_one",

@@ -1,13 +1,16 @@
-"""The mutation run: changes are what they say, tests that judge them exist, its page counts."""
+"""The mutation run: what it changes, which tests see a change, and its page."""
 
 from __future__ import annotations
 
 import ast
 import json
+from collections import Counter
 from pathlib import Path
 
-from benchmarks.mutation import __main__ as campaign
 from benchmarks.mutation import changes, running
+from benchmarks.mutation.__main__ import JUDGE, page
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_mutants_are_what_they_say(tmp_path: Path) -> None:
@@ -33,20 +36,40 @@ def test_judges_have_their_tests() -> None:
     judges = {path.stem for path in changes.PACKAGE.glob("*")} - {"__init__", "words"}
     assert set(running.TESTS) <= judges
     named = {name for names in running.TESTS.values() for name in names} | set(running.ALWAYS)
-    assert all((changes.ROOT / "tests" / f"{name}.py").exists() for name in named)
+    assert all((ROOT / "tests" / f"{name}.py").exists() for name in named)
 
 
 def test_rooms_within_the_room_are_changed_too() -> None:
     drawn = {str(mutant["module"]) for mutant in changes.sample(60, 0, ["nearby"])}
     assert drawn <= {"nearby/" + path.stem for path in (changes.PACKAGE / "nearby").glob("*.py")}
     assert len(drawn) > 3
-    files = [f"tests/{name}.py" for name in (*running.NEARBY, *running.ALWAYS)]
-    assert running.tests_of("nearby/proof") == files
+    files = running.tests_of("nearby/proof")
+    assert files == [f"tests/{name}.py" for name in (*running.NEARBY, *running.ALWAYS)]
     assert "rounds" in {str(mutant["module"]) for mutant in changes.sample(200, 0, ["rounds"])}
 
 
 def test_the_page_names_survivors() -> None:
     row = {"module": "levels", "line": 7, "before": "a", "after": "b", "killed": ""}
-    text = campaign.page([row, {**row, "killed": "test_x"}], "--sample 2")
+    text = page([row, {**row, "killed": "test_x"}], "--sample 2")
     assert "1 fail a test, 1 survive" in text and "`a -> b`: not explained" in text
     assert json.dumps(row)
+
+
+def test_a_change_is_shown_to_the_files_that_enter_its_function() -> None:
+    path = changes.PACKAGE / "digits.py"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    first = next(k for k, line in enumerate(lines, 1) if line.startswith("def plus"))
+    assert changes.function(ast.parse("\n".join(lines)), first + 1) == first
+    files = running.tests_of("digits")
+    known = running.Known(enters={files[1]: [f"digits:{first}"]})
+    assert known.files({"module": "digits", "line": first + 1}) == [files[1]]
+    assert known.files({"module": "digits", "line": 1}) == files  # what is loaded may be anywhere
+
+
+def test_tests_that_fail_often_and_take_little_go_first() -> None:
+    known = running.Known({"long": 5.0, "often": 5.0, "short": 0.1}, {}, Counter({"often": 99}))
+    assert sorted(known.seconds, key=known.late) == ["often", "short", "long"]
+
+
+def test_modules_that_are_changed_by_default_are_there() -> None:
+    assert all((changes.PACKAGE / f"{name}.py").exists() for name in JUDGE)

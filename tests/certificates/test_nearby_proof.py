@@ -95,3 +95,31 @@ def test_who_is_pushed_on_a_full_row_without_a_price_is_that_of_plain_loops(
         np.testing.assert_allclose(_pushed(system, point, far), wanted)
         some += int((wanted > 0).sum())
     assert some > 0
+
+
+def test_who_is_paid_for_by_a_rule_may_run_as_often_as_there_is_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """b, who counts four times, may run no more than a does. Prices that pay a for more than it
+    costs leave open what all that it could still run would bring."""
+    rule = fo.Rule("b as a", most=0, terms=[fo.Term(["b"]), fo.Term(["a"], times=-1)])
+    inst = fo.Instance([[1.0], [1.0]], [[10.0]], weight=[1, 4], users=["a", "b"], rules=[rule])
+    alloc = fo.solve(inst, fo.MaxMin("tasks"))
+    np.testing.assert_allclose(alloc.totals, [5, 5])
+    seen: list[Asked] = []
+    monkeypatch.setattr(judged, "reach", lambda *a: (seen.append(a), reach(*a))[1])
+    judged.nearby(alloc, entitled(inst, alloc.score, alloc.kind))
+    system, point, left, _ = seen[0]
+    lot = next(lot for lot in left.lots if (lot.price[0] > 0).sum() == 2)
+    more = np.where(system.low.signed, 1 + 1e-6, 1.0)
+    lot = replace(lot, price=lot.price * more)
+    amount, error = system.left(point.columns, point.amount)
+    cost, of = system.columns.cost(lot.price[0]), system.columns
+    a, b = np.argsort(of.of_column).tolist()
+    held = dict(zip(point.columns.tolist(), point.amount[0].tolist(), strict=True))
+    assert cost[a] < 0 and system.most[a] == pytest.approx(2 * held[a])
+    wanted = -cost[a] * (system.most[a] - held[a])
+    wanted += held[b] * (cost[b] - lot.value[0][1] * of.worth(np.array([b]))[0])
+    done = left.stage <= left.stage[lot.users[0]]
+    found = _room(system, point, lot, done, amount + error, point.amount[0])
+    assert found is not None and found[0] == pytest.approx(wanted, rel=1e-6)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -15,9 +17,9 @@ import pytest
 import fairopt as fo
 from benchmarks.trust import kinds
 from fairopt.certificates.asking import asked
-from fairopt.certificates.bound import bound
+from fairopt.certificates.bound import _users, bound
 from fairopt.certificates.given import given
-from fairopt.certificates.places import Place, sums
+from fairopt.certificates.places import Place, PlaceRest, sums
 from fairopt.certificates.question import Question
 from fairopt.certificates.search import place_of
 from tests.oracles.places import eps_of
@@ -119,3 +121,27 @@ def test_tasks_above_a_limit_cost_what_they_are_paid(alpha: float) -> None:
         place = replace(place, amount=amount)
         _, eps = bound(question, place, sums(question, place))
     assert 1 <= eps / float(eps_of(question, place)) < 1.2
+
+
+def test_what_lacks_of_a_limit_is_a_part_of_what_is_above_the_floor() -> None:
+    """Of a limit of 1 a millionth is missing, of which all but a thousandth was had before."""
+    one, none = np.ones(1), np.zeros(1)
+    question = SimpleNamespace(
+        base=0.999 * one, most=one, least=0.999 * one, alpha=1.0, bounded=True, log_size=none
+    )
+    place = SimpleNamespace(value=np.ones((2, 1)), log_unit=0.0)
+    here = SimpleNamespace(
+        share=(1 - 1e-6) * one, to_most=1e-6 * one, above_least=9.99e-4 * one, share_error=none
+    )
+    far, charge = _users(
+        cast(Question, question),
+        cast(Place, place),
+        cast(PlaceRest, here),
+        one,
+        none,
+        np.log(1e-3 * one),
+        one,
+        2e-3 * one,
+    )
+    assert far[0] == pytest.approx(1e-6 / (1e-3 - 1e-6), rel=1e-9)
+    assert charge[0] == pytest.approx(1e-6, rel=1e-9)  # at 2 for a unit, of which 1 is paid
