@@ -262,13 +262,13 @@ lines) are gone. Seconds of the processor of whole answers, on a busy machine, b
 over three decades .5 to 2.2 and .2; 1,000 on 100 .11 and .10; but 3,000 on 30, everybody
 everywhere, .12 and .17, and 1,000 on 100 with 70 % of the pairs .15 and .22: the frame is of pairs.
 
-The central path, a second interior method of 327 lines, is gone: what it alone found was everybody at
-the limit, which is one linear program, and users of next to no money, who are answered last by the
-path itself ([the interior method](../maths/interior.md)). Of 900 hard draws with limits 896 are
+The central path, a second interior method of 327 lines, is gone: what it alone found was everybody
+at the limit, which is one linear program, and users of next to no money, who are answered last by
+the path itself ([the interior method](../maths/interior.md)). Of 900 hard draws with limits 896 are
 certified, as with it, and the same 2,159 of 2,160 trust draws.
 
-640 files and 52 crossed by `AlphaFair(2)` were aimed at. Files that were folded into their only user
-are those that read better so (four plots of simulations, prices of limits); papers, notions,
+640 files and 52 crossed by `AlphaFair(2)` were aimed at. Files that were folded into their only
+user are those that read better so (four plots of simulations, prices of limits); papers, notions,
 commands and properties keep one file each, which is most of the small ones. Of the files that
 `AlphaFair(2)` crosses a third are the judge's, and a dozen run fewer than ten of their lines.
 """
