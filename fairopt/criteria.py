@@ -1,12 +1,13 @@
 """Criteria, which give the scores u[n,i]: the share that one task of user n on server i counts.
 
-Each is a pure function (instance) -> (N, I), and CRITERIA is the one table of names. Scores are
+Each is a pure function (instance) -> (N, I), and TABLE has a row for each. Scores are
 positive on eligible pairs and 0 elsewhere. A user may give a callable of that form instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -157,20 +158,39 @@ def ps_dsf_sum(instance: Instance) -> Floats:
     return np.broadcast_to((each * instance.count).sum(axis=1)[:, None], instance.shape[:2])
 
 
-CRITERIA: dict[str, Callable[[Instance], Floats]] = {
-    "tasks": tasks,
-    "drf": drf,
-    "drf-use": drf_use,
-    "dominant-share": dominant_share,
-    "tsf": tsf,
-    "cdrf": cdrf,
-    "ps-dsf-sum": ps_dsf_sum,
+NEVER, WITH_DEMAND, ALWAYS = "never", "with demand", "always"
+
+
+class CriterionRow(NamedTuple):
+    """What others must know of a criterion; no field has a default, so that none is forgotten.
+
+    Parameters
+    ----------
+    by_server : whether a task may count differently on every server, so that shares fix no totals:
+        NEVER, WITH_DEMAND (where its demand depends on the server) or ALWAYS.
+    modes : whether it knows users with modes; else they are refused.
+    """
+
+    function: Callable[[Instance], Floats]
+    by_server: str
+    modes: bool
+
+
+TABLE = {
+    "tasks": CriterionRow(tasks, by_server=NEVER, modes=True),
+    "drf": CriterionRow(drf, by_server=NEVER, modes=True),
+    "drf-use": CriterionRow(drf_use, by_server=WITH_DEMAND, modes=False),
+    "dominant-share": CriterionRow(dominant_share, by_server=ALWAYS, modes=False),
+    "tsf": CriterionRow(tsf, by_server=NEVER, modes=True),
+    "cdrf": CriterionRow(cdrf, by_server=NEVER, modes=True),
+    "ps-dsf-sum": CriterionRow(ps_dsf_sum, by_server=NEVER, modes=False),
 }
-
-
-BY_SERVER = ("dominant-share", "drf-use")
+CRITERIA = {name: row.function for name, row in TABLE.items()}
+BY_SERVER = tuple(name for name, row in TABLE.items() if row.by_server != NEVER)
 """criteria by which a task may count differently on every server, so that shares fix no totals"""
-ONE_WAY = ("drf-use", "dominant-share", "ps-dsf-sum")
+ONE_SCORE = tuple(name for name, row in TABLE.items() if row.by_server != ALWAYS)
+"""criteria that count a task alike on all servers, where its demand is the same there"""
+ONE_WAY = tuple(name for name, row in TABLE.items() if not row.modes)
 """criteria that need one demand of each user on each server, and so refuse modes"""
 
 

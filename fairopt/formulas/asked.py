@@ -21,8 +21,6 @@ from fairopt.instance.partition import Partition
 
 FLATTEST = 0.1
 """smallest alpha"""
-ONE_SCORE = tuple(name for name in criteria.CRITERIA if name != "dominant-share")
-"""criteria that count a task alike on all servers, where its demand is the same there"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +88,10 @@ def faults(notion: Mapping[str, Any]) -> list[Fault]:
     found, alpha, criterion = [], float(given.get("alpha", 0.0)), given.get("criterion", "tasks")
     if not alpha >= FLATTEST:
         found.append(Fault("alpha", f"{alpha:g}", f"at least {FLATTEST}"))
-    if criterion not in ONE_SCORE:
-        wanted = f"a criterion that counts a task alike on all servers: {', '.join(ONE_SCORE)}"
+    if criterion not in criteria.ONE_SCORE:
+        wanted = (
+            f"a criterion that counts a task alike on all servers: {', '.join(criteria.ONE_SCORE)}"
+        )
         found.append(Fault("criterion", repr(criterion), wanted))
     if given.get("over") == "proportion":
         found.append(Fault("over", "'proportion'", "'floor': nobody has a guarantee here"))

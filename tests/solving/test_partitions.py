@@ -16,7 +16,8 @@ import fairopt as fo
 from fairopt.certificates import partitions as judge
 from fairopt.certificates.partitioned import read
 from fairopt.certificates.partitions import JudgedTerms, Shown
-from fairopt.formulas.asked import ONE_SCORE, AlphaAsked
+from fairopt.criteria import ONE_SCORE
+from fairopt.formulas.asked import AlphaAsked
 from fairopt.instance import Floats
 from tests.certificates.test_partitions import in_passes
 from tests.test_arrays import UNLIKE
