@@ -201,9 +201,7 @@ def _flat(users: Sequence[str], weight: Floats, servers: int) -> Tree:
     )
 
 
-def _same(
-    count: int, servers: int
-) -> tuple[Ints, Ints, Ints, Bools, Floats, Entries, Ints, Ints]:
+def _same(count: int, servers: int) -> tuple[Ints, Ints, Ints, Bools, Floats, Entries, Ints, Ints]:
     """What is the same of all trees of so many users at the top, and servers."""
     each, none = np.arange(count), np.zeros(count, dtype=np.int64)
     parent = np.zeros(count + 1, dtype=np.int64)
