@@ -48,7 +48,7 @@ def at_nearby(
     if verdict.verdict == REFUTED or (certified and rounds < 2):
         return verdict
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
-    point = nearby(alloc, asked, order)
+    point: Nearby | None = remembered(alloc, "_meant", lambda: nearby(alloc, asked, order))
     users, share = alloc.instance.users, np.maximum(alloc.shares, 0.0)
     off = np.full(len(users), np.inf) if point is None else point.off(share)
     if certified and not float(off.max()) <= tolerance and (found := due(alloc)) is not None:
