@@ -384,6 +384,18 @@ def test_verify_imports_no_solver(model, tmp_path):
     assert built.returncode == 0 and all(name in built.stdout for name in NOTIONS)
 
 
+def test_verify_prints_shares_in_fractions(tmp_path, capsys):
+    saved = tmp_path / "answer.json"
+    assert main("solve", "ghodsi2011/example", "--notion", "max-min", "-o", str(saved)) == 0
+    capsys.readouterr()
+    assert main("verify", str(saved), "--exact") == 0
+    assert capsys.readouterr().out.endswith("no rounding\n  A: 2/3\n  B: 2/3\n")
+    assert main("verify", str(saved), "--exact", "--json") == 2
+    assert main("solve", "ghodsi2011/example", "-o", str(saved)) == 0
+    assert main("verify", str(saved), "--exact") == 2
+    assert "found proportional; wanted max-min" in capsys.readouterr().err
+
+
 def test_verify_refutes_and_says_so(tmp_path, capsys):
     inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
     spoiled = tmp_path / "spoiled.json"

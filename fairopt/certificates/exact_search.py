@@ -13,20 +13,18 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates import digits
 from fairopt.certificates.exact_levels import Case, ExactLevels, Prices, proved
+from fairopt.certificates.exact_parts import NEAR, Part, near, parts_of
 from fairopt.certificates.levels import Order
 from fairopt.certificates.lifted import Sparse, solved
 from fairopt.certificates.nearby.begun import of_levels, of_rounds
 from fairopt.certificates.nearby.moves import at_bounds, inside
 from fairopt.certificates.nearby.point import cleared
-from fairopt.certificates.nearby.rows import Lot, valued
+from fairopt.certificates.nearby.rows import Lot
 from fairopt.certificates.nearby.system import System
 from fairopt.errors import UsageError
 from fairopt.formulas.entitled import entitled
-from fairopt.instance import Bools, Floats, Ints, remembered
+from fairopt.instance import Ints, remembered
 
-NEAR = 1e-9
-"""part of a row that is left, or by which a column is dearer than the cheapest, of what may be full
-and as cheap"""
 MOST = 1_000
 """most columns in use: some seconds"""
 TURNS = 8
@@ -93,15 +91,6 @@ def searched(alloc: Allocation, most: int = MOST) -> ExactLevels | None:
 
 
 @dataclass(frozen=True)
-class _Part:
-    """Rows and payers of a lot that have nothing to do with its others; users: of the lot."""
-
-    rows: list[int]
-    payers: list[int]
-    users: list[int]
-
-
-@dataclass(frozen=True)
 class _Search:
     """What is known of an answer.
 
@@ -116,8 +105,8 @@ class _Search:
     system: System
     case: Case
     lots: Sequence[Lot]
-    parts: list[list[_Part]]
-    bundles: list[list[_Part]]
+    parts: list[list[Part]]
+    bundles: list[list[Part]]
     used: list[int]
     given: list[Fraction]
     full: list[int]
@@ -151,7 +140,7 @@ class _Search:
         left = system.left(columns, digits.of(amount, 2))[0]
         full = np.flatnonzero(np.abs(left) <= NEAR * system.size)
         parts, bundles = (
-            [_parts(system, lot, used, stage <= k, tied) for k, lot in enumerate(clear)]
+            [parts_of(system, lot, used, stage <= k, tied) for k, lot in enumerate(clear)]
             for tied in (False, True)
         )
         return cls(
@@ -245,13 +234,13 @@ class _Search:
             used = [c for c in used if c not in gone]
         return None
 
-    def _prices(self, lot: Lot, part: _Part, x: Sequence[int]) -> dict[int, Fraction] | None:
+    def _prices(self, lot: Lot, part: Part, x: Sequence[int]) -> dict[int, Fraction] | None:
         """The prices of a part, in units of those of its lot."""
         case, system = self.case, self.system
         tasks = len(case.owner)
         price = lot.price[0] / system.row_unit
         rows, payers = part.rows, {n: j for j, n in enumerate(part.payers)}
-        near = _near(system, lot, self.used)[1]
+        cheap = near(system, lot, self.used)[1]
         for _ in range(TURNS):
             about = {k: Fraction(float(price[k])) / self._unit(k) for k in rows}
             first = max(rows, key=lambda k: float(lot.price[0, k] * system.size[k]))
@@ -264,7 +253,7 @@ class _Search:
                 elif case.owner[c] in payers:
                     if x[c]:
                         must.append(c)
-                    elif near[c]:
+                    elif cheap[c]:
                         may.append(c)
             size = len(place)
             equations, right = list[Prices](), list[int]()
@@ -313,54 +302,6 @@ def _sum(prices: Sequence[dict[int, Fraction]]) -> Prices:
             found[k] = found.get(k, Fraction(0)) + p
     scale = lcm(*[p.denominator for p in found.values()])
     return {k: int(p * scale) for k, p in found.items() if p}
-
-
-def _mask(system: System, columns: Sequence[int]) -> Bools:
-    found = np.zeros(system.tasks, dtype=bool)
-    found[[c for c in columns if c < system.tasks]] = True
-    return found
-
-
-def _near(system: System, lot: Lot, used: Sequence[int]) -> tuple[Floats, Bools]:
-    """(N,) the price of a unit of share, and columns (P,) that are as cheap."""
-    columns = system.columns
-    value: Floats = valued(system, lot.price, _mask(system, used))[0]
-    cost, worth = columns.cost(lot.price[0]), value[columns.of_column] * columns.score
-    return value, (np.abs(cost - worth) <= NEAR * cost) & (worth > 0) & ~columns.shut
-
-
-def _parts(system: System, lot: Lot, used: Ints, payers: Bools, tied: bool) -> list[_Part]:
-    """A lot by what has nothing to do with each other; linked by columns out of use that are as
-    cheap, if `tied`."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    columns, users = system.columns, len(system.share_unit)
-    value, near = _near(system, lot, used.tolist())
-    task = used[used < system.tasks]
-    if tied:
-        task = np.union1d(task, np.flatnonzero(near))
-    mine = task[(payers & (value > 0))[columns.of_column[task]]]
-    flows = used[used >= system.tasks]
-    both = np.concatenate([mine, flows])
-    row, each, _ = columns.entries(both)
-    dear = lot.price[0][row] > 0
-    row, each = row[dear], each[dear]
-    size = users + len(lot.price[0])
-    node = np.concatenate([columns.of_column[mine], size + np.arange(len(flows))])[each]
-    links = coo_array((np.ones(len(row)), (node, users + row)), shape=(size + len(flows),) * 2)
-    _, name = connected_components(links, directed=False)
-    found = []
-    rows = np.flatnonzero(lot.price[0] > 0)
-    for one in np.unique(name[users + rows]).tolist():
-        found.append(
-            _Part(
-                rows[name[users + rows] == one].tolist(),
-                np.unique(columns.of_column[mine][name[columns.of_column[mine]] == one]).tolist(),
-                lot.users[name[lot.users] == one].tolist(),
-            )
-        )
-    return found
 
 
 __all__ = ["exact_levels"]

@@ -1,0 +1,76 @@
+"""The rows and users of a round that have nothing to do with its others, as floats tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.certificates.nearby.rows import Lot, valued
+from fairopt.certificates.nearby.system import System
+from fairopt.instance import Bools, Floats, Ints
+
+NEAR = 1e-9
+"""part of a row that is left, or by which a column is dearer than the cheapest, of what may be full
+and as cheap"""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows and payers of a lot that have nothing to do with its others; users: of the lot."""
+
+    rows: list[int]
+    payers: list[int]
+    users: list[int]
+
+
+def _mask(system: System, columns: Sequence[int]) -> Bools:
+    found = np.zeros(system.tasks, dtype=bool)
+    found[[c for c in columns if c < system.tasks]] = True
+    return found
+
+
+def near(system: System, lot: Lot, used: Sequence[int]) -> tuple[Floats, Bools]:
+    """(N,) the price of a unit of share, and columns (P,) that are as cheap."""
+    columns = system.columns
+    value: Floats = valued(system, lot.price, _mask(system, used))[0]
+    cost, worth = columns.cost(lot.price[0]), value[columns.of_column] * columns.score
+    return value, (np.abs(cost - worth) <= NEAR * cost) & (worth > 0) & ~columns.shut
+
+
+def parts_of(system: System, lot: Lot, used: Ints, payers: Bools, tied: bool) -> list[Part]:
+    """A lot by what has nothing to do with each other; linked by columns out of use that are as
+    cheap, if `tied`."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    columns, users = system.columns, len(system.share_unit)
+    value, cheap = near(system, lot, used.tolist())
+    task = used[used < system.tasks]
+    if tied:
+        task = np.union1d(task, np.flatnonzero(cheap))
+    mine = task[(payers & (value > 0))[columns.of_column[task]]]
+    flows = used[used >= system.tasks]
+    both = np.concatenate([mine, flows])
+    row, each, _ = columns.entries(both)
+    dear = lot.price[0][row] > 0
+    row, each = row[dear], each[dear]
+    size = users + len(lot.price[0])
+    node = np.concatenate([columns.of_column[mine], size + np.arange(len(flows))])[each]
+    links = coo_array((np.ones(len(row)), (node, users + row)), shape=(size + len(flows),) * 2)
+    _, name = connected_components(links, directed=False)
+    found = []
+    rows = np.flatnonzero(lot.price[0] > 0)
+    for one in np.unique(name[users + rows]).tolist():
+        found.append(
+            Part(
+                rows[name[users + rows] == one].tolist(),
+                np.unique(columns.of_column[mine][name[columns.of_column[mine]] == one]).tolist(),
+                lot.users[name[lot.users] == one].tolist(),
+            )
+        )
+    return found
+
+
+__all__ = ["NEAR", "Part", "near", "parts_of"]
