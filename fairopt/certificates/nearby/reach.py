@@ -20,9 +20,6 @@ FULL = 1e-9
 """a row of which a smaller part is left is full"""
 TURNS = 3
 """times that who is pushed pushes others"""
-FEW = 100
-"""users up to which chains of those who have a choice of servers are followed to their end: of more
-they go round in circles"""
 
 
 def reach(system: System, point: NearbyPoint, left: Left, tree: TargetTree) -> Floats:
@@ -114,12 +111,9 @@ def _pushed(system: System, point: NearbyPoint, left: Left, far: Floats) -> Floa
     most = np.where(chooses[owner], len(left.lots), lot[owner] + 1)
     upto = np.searchsorted(spot, row * (len(left.lots) + 1) + most, side="right")
     own, alone = np.unique(row * users + owner, return_inverse=True)
-    moved, found = far, far
-    # of a chain of those who have a choice each is pushed once
-    chain = int(chooses.sum()) if users <= FEW else 0
-    for turn in range(TURNS + chain):
-        # those in use: how far they move the least singular value says as well
-        takes = np.where((turn < TURNS) | (used[column] == 0), flow, 0.0) * moved[owner]
+    moved = far
+    for _ in range(TURNS):
+        takes = flow * moved[owner]
         # who has no choice pays for what it takes where that has a price
         sums = np.append(0.0, np.cumsum((takes * chooses[owner])[order]))
         before = sums[earlier[0]] - sums[earlier[1]]
@@ -128,8 +122,5 @@ def _pushed(system: System, point: NearbyPoint, left: Left, far: Floats) -> Floa
         push = np.zeros(users)
         others = np.maximum(np.where(priced, before, others), 0.0)
         np.maximum.at(push, owner, others * times)
-        found = np.maximum(found, far + push)
-        moved = np.maximum(moved, far + np.where(chooses | (turn < TURNS), push, 0.0))
-        if not found.max() < 1:
-            break
-    return found
+        moved = np.maximum(moved, far + push)
+    return np.asarray(moved)
