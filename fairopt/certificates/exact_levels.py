@@ -48,7 +48,7 @@ class ExactLevels(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Case:
+class ExactCase:
     """The lowered system in integers: each row, and each user's scores, times a number of its own.
 
     Parameters
@@ -72,7 +72,7 @@ class Case:
     rank: list[int]
 
     @classmethod
-    def of(cls, alloc: Allocation, low: Lowered, rank: Ints) -> Case:
+    def of(cls, alloc: Allocation, low: Lowered, rank: Ints) -> ExactCase:
         """The system of an answer, lowered."""
         inst, matrix = alloc.instance, low.matrix.tocsr()
         rhs = [Fraction(float(b)) for b in low.rhs]
@@ -139,7 +139,7 @@ class Case:
 
 
 def proved(
-    case: Case, x: Sequence[int], bottom: int, prices: Sequence[tuple[Sequence[int], Prices]]
+    case: ExactCase, x: Sequence[int], bottom: int, prices: Sequence[tuple[Sequence[int], Prices]]
 ) -> tuple[list[Fraction], list[list[int]]] | None:
     """The levels (N,) and the users of each round; None where that is not proved.
 
@@ -170,7 +170,7 @@ def proved(
 
 
 def _values(
-    case: Case,
+    case: ExactCase,
     x: Sequence[int],
     bottom: int,
     left: Sequence[int],
@@ -243,4 +243,4 @@ def _criteria(inst: Instance, name: str) -> list[list[Fraction]] | None:
     ]
 
 
-__all__ = ["Case", "ExactLevels", "Prices", "proved"]
+__all__ = ["ExactCase", "ExactLevels", "Prices", "proved"]

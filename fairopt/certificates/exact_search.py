@@ -12,7 +12,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import digits
-from fairopt.certificates.exact_levels import Case, ExactLevels, Prices, proved
+from fairopt.certificates.exact_levels import ExactCase, ExactLevels, Prices, proved
 from fairopt.certificates.exact_parts import NEAR, Part, near, parts_of
 from fairopt.certificates.levels import Order
 from fairopt.certificates.lifted import Sparse, solved
@@ -79,7 +79,7 @@ def searched(alloc: Allocation, most: int = MOST) -> ExactLevels | None:
             lots = of_levels(system, alloc, remembered(alloc, "_order", lambda: Order(alloc)))
         else:
             lots = of_rounds(system, alloc, asked)
-        search = _Search.of(system, alloc, lots, asked.rank)
+        search = _ExactSearch.of(system, alloc, lots, asked.rank)
         found = None if search is None else search.found()
     if search is None or found is None:
         return None
@@ -91,7 +91,7 @@ def searched(alloc: Allocation, most: int = MOST) -> ExactLevels | None:
 
 
 @dataclass(frozen=True)
-class _Search:
+class _ExactSearch:
     """What is known of an answer.
 
     Parameters
@@ -103,7 +103,7 @@ class _Search:
     """
 
     system: System
-    case: Case
+    case: ExactCase
     lots: Sequence[Lot]
     parts: list[list[Part]]
     bundles: list[list[Part]]
@@ -114,7 +114,7 @@ class _Search:
     @classmethod
     def of(
         cls, system: System, alloc: Allocation, lots: Sequence[Lot], rank: Ints
-    ) -> _Search | None:
+    ) -> _ExactSearch | None:
         """From the lots of an answer; None where they do not tell of everybody."""
         low = system.low
         lots = sorted(lots, key=lambda lot: (lot.rank, lot.stage))
@@ -145,7 +145,7 @@ class _Search:
         )
         return cls(
             system,
-            Case.of(alloc, low, rank),
+            ExactCase.of(alloc, low, rank),
             clear,
             parts,
             bundles,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt.certificates.exact_levels import Case, proved
+from fairopt.certificates.exact_levels import ExactCase, proved
 from fairopt.certificates.exact_search import exact_levels
 from fairopt.formulas.lowered import lower
 from fairopt.instance.generate import random_instance
@@ -121,7 +121,7 @@ def test_forged_tasks_and_prices_prove_nothing_wrong(seed: int, data: st.DataObj
     """Whatever tasks and prices the judge is handed: small whole numbers, which often hit."""
     inst = small(seed)
     alloc = solved(inst, fo.MaxMin("tasks"))
-    case = Case.of(alloc, lower(inst, alloc.score), np.zeros(inst.shape[0], dtype=int))
+    case = ExactCase.of(alloc, lower(inst, alloc.score), np.zeros(inst.shape[0], dtype=int))
     bottom = data.draw(st.sampled_from([1, 2, 6, 12]))
     whole = st.integers(-1, 2 * bottom)
     x = data.draw(st.lists(whole, min_size=len(case.owner), max_size=len(case.owner)))
@@ -140,7 +140,7 @@ def test_by_hand() -> None:
     assert levels.level == (Fraction(9, 2), Fraction(3, 4))
     assert levels.share == (Fraction(9, 2), Fraction(3, 2))
     assert levels.rounds == (("u2",), ("u1",))
-    case = Case.of(
+    case = ExactCase.of(
         fo.solve(inst, fo.MaxMin("tasks")), lower(inst, np.ones((2, 1))), np.zeros(2, dtype=int)
     )
     limit, all_ = {1: 1}, {0: 1}
