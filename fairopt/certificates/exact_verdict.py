@@ -14,24 +14,36 @@ from fairopt.certificates.exact_search import searched, taken
 
 ALL_ROUNDS = "all rounds together, in exact fractions"
 """the check that says so"""
-AT_ONCE, AT_LAST = 40, 150
-"""most columns in use with which it is looked for before a point nearby, and where that does not
-do"""
+AT_ONCE, AT_LAST = 64, 150
+"""most columns in use with which nothing else certifies, and with which it is looked for where a
+point nearby does not do"""
 ROUNDED = 2.0**-50
 """what shares and their logarithm lose in floats, at most"""
 
 
+def has_fractions(alloc: Allocation, most: int) -> bool:
+    """Whether levels of an answer with so many columns in use are looked for in exact fractions."""
+    return int(np.count_nonzero(alloc.by_way)) <= most and taken(alloc)
+
+
 def in_fractions(
-    alloc: Allocation, verdict: Certificate, without: tuple[str, ...], tolerance: float, most: int
+    alloc: Allocation,
+    told: Allocation,
+    most: int,
+    verdict: Certificate,
+    without: tuple[str, ...],
+    tolerance: float,
 ) -> Certificate | None:
     """The verdict; None where the levels are not proved in exact fractions.
 
     Parameters
     ----------
+    told : an answer to the same question whose rounds and tasks tell where to look, itself or one
+        nearby; it is not believed. most : columns that it has in use.
     verdict : by floats; its checks of rules hold. without : of its other checks those that this
-        one takes the place of. most : columns in use.
+        one takes the place of.
     """
-    found = searched(alloc, most) if taken(alloc) else None
+    found = searched(told, most) if has_fractions(told, most) else None
     if found is None:
         return None
     held = [Fraction(s) for s in alloc.shares.tolist()]
@@ -68,4 +80,4 @@ def in_fractions(
     )
 
 
-__all__ = ["AT_LAST", "AT_ONCE", "in_fractions"]
+__all__ = ["AT_LAST", "AT_ONCE", "has_fractions", "in_fractions"]
