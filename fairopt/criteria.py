@@ -76,7 +76,7 @@ def drf_use(instance: Instance) -> Floats:
            [0.25  , 0.25  ]])
     """
     total = instance.pool.sum(axis=0)
-    if instance.demand.ndim == 2:
+    if instance.demand.ndim == 2 and instance.linear:
         with np.errstate(divide="ignore", invalid="ignore"):
             part = np.where(instance.demand > 0, instance.demand / total, 0.0).max(axis=1)
         return np.broadcast_to(part[:, None], instance.shape[:2])

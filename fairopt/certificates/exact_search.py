@@ -59,7 +59,9 @@ def taken(alloc: Allocation) -> bool:
     inst = alloc.instance
     if not (inst.tree.flat and inst.linear) or inst.start is not None:
         return False
-    return not entitled(inst, alloc.score, alloc.kind).floor.any()
+    asked = entitled(inst, alloc.score, alloc.kind)
+    # in proportion to guarantees weights are of floats: users would tie but for a digit
+    return not asked.floor.any() and bool((asked.weight == inst.weight).all())
 
 
 def searched(alloc: Allocation, most: int = MOST) -> ExactLevels | None:

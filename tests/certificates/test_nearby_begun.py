@@ -42,7 +42,7 @@ def test_a_round_asks_no_money_of_who_is_stopped_later() -> None:
     """Jobs at their whole time on the slower of two kinds, who are stopped much later: what a unit
     more would cost them is no price of the round."""
     inst, score = jobs(0, 2588, False, True)
-    alloc = fo.solve(inst, fo.MaxMin(criterion=lambda _: score))
+    alloc = fo.solve(inst, fo.MaxMin(criterion=lambda _: score), uncertified="return")
     order, system = Order(alloc), System.of(alloc, alloc.shares)
     for lot in of_levels(system, alloc, order):
         later = order.stage > order.stage[lot.users[0]]

@@ -10,15 +10,15 @@ import pytest
 import fairopt as fo
 from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby import judged
-from fairopt.certificates.nearby.points import Point, whole
+from fairopt.certificates.nearby.points import NearbyPoint, whole
 from fairopt.certificates.nearby.proof import Left, _room
-from fairopt.certificates.nearby.reach import FULL, _pushed, reach
+from fairopt.certificates.nearby.reach import reach
 from fairopt.certificates.nearby.system import System
 from fairopt.formulas.entitled import entitled
 from fairopt.formulas.targets import TargetTree
 from tests.certificates.test_nearby import draw
 
-Asked = tuple[System, Point, Left, TargetTree]
+Asked = tuple[System, NearbyPoint, Left, TargetTree]
 
 
 def asked(seed: int, monkeypatch: pytest.MonkeyPatch) -> Asked:
@@ -70,31 +70,6 @@ def test_what_is_open_of_money_is_that_of_plain_loops(
         assert found is not None
         assert found[0] == pytest.approx(wanted, rel=1e-6, abs=1e-12 * float(cost.max()))
         np.testing.assert_allclose(found[1], value, rtol=1e-12)
-
-
-def test_who_is_pushed_on_a_full_row_without_a_price_is_that_of_plain_loops(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    some = 0
-    for seed in range(8):
-        system, point, _, _ = asked(seed, monkeypatch)
-        far = np.random.default_rng(seed).random(len(system.share_unit))
-        row, each, entry = system.columns.entries(point.columns)
-        taken = np.abs(entry * point.amount[0][each])
-        user = system.columns.owner(point.columns)[each]
-        left = system.left(point.columns, point.amount)[0]
-        wanted = np.zeros(len(far))
-        for k in range(len(row)):
-            used = taken[row == row[k]].sum()
-            full = left[row[k]] <= FULL * max(abs(system.rhs[row[k]]), used)
-            own = [lot for lot in point.lots if user[k] in lot.users]
-            if not full or taken[k] == 0 or any(lot.price[0][row[k]] > 0 for lot in own):
-                continue
-            moved = sum(taken[j] * far[user[j]] for j in np.flatnonzero(row == row[k]))
-            wanted[user[k]] = max(wanted[user[k]], moved / taken[k])
-        np.testing.assert_allclose(_pushed(system, point, far), wanted)
-        some += int((wanted > 0).sum())
-    assert some > 0
 
 
 def test_who_is_paid_for_by_a_rule_may_run_as_often_as_there_is_room(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import fairopt as fo
 from fairopt.certificates.exact import exact_rooms
+from fairopt.certificates.exact_verdict import ALL_ROUNDS
 from fairopt.certificates.levels import rooms
 from fairopt.instance.generate import random_instance
 from tests.rational import filled_levels, max_min_levels
@@ -246,11 +247,8 @@ def test_limits_by_server_are_met_to_the_last_digits() -> None:
     assert max(certificate.gap, certificate.residual) <= 1e-6
 
 
-def test_light_users_of_last_rounds_are_not_proved() -> None:
-    """Over six decades no point nearby of fourteen rounds is known to twice a float's digits:
-    nothing is certified, and no bound is said to be proved, though nobody has room."""
-    alloc = fo.solve(by_server(115, 0.4, 6.0), fo.MaxMin("dominant-share"), uncertified="return")
-    assert alloc.certificate.verdict == "unproved" and not alloc.certificate.bounded
-    assert alloc.certificate.residual <= 1e-2
-    assert alloc.certificate.gap <= 1e-6
+def test_light_users_of_last_rounds_are_proved_in_fractions() -> None:
+    """Over six decades no point nearby of fourteen rounds is known to twice a float's digits."""
+    alloc = fo.solve(by_server(115, 0.4, 6.0), fo.MaxMin("dominant-share"))
+    assert alloc.certificate.checks[-1].name == ALL_ROUNDS
     assert (alloc.instance.used(alloc.tasks) <= alloc.instance.pool * (1 + 1e-9)).all()

@@ -164,7 +164,7 @@ def test_the_path_ends_exactly_where_many_columns_cost_nearly_the_same(
 
 
 def test_no_path_is_followed_twice(monkeypatch):
-    """At alpha 1 two of the ways begin where they end: they are one."""
+    """At alpha 1 three of the ways begin where they end: two of these are one."""
     inst, ways = cluster(30, 10, 0.3, 0), []
 
     def lost(path):
@@ -173,4 +173,4 @@ def test_no_path_is_followed_twice(monkeypatch):
 
     monkeypatch.setattr(Path, "run", lost)
     plain.follow(AlphaQuestion.of(inst, fo.criteria.score(inst, "tasks"), 1.0, False))
-    assert ways == [(False, 1.0), (True, 0.5)]
+    assert ways == [(False, 1.0), (True, 0.5), (True, 1.0)]

@@ -94,5 +94,5 @@ def test_limits_whose_money_is_decades_apart_need_no_second_path() -> None:
     most = inst.alone.sum(axis=1) / users * 10 ** rng.uniform(-3, 0.5, users)
     assert (rng.random(users) < 0.6).all()
     alloc = fo.solve(inst.replace(limit=most), fo.AlphaFair(50.0))
-    assert alloc.steps[-1]["step"] == "everybody at the limit"
+    assert alloc.steps[-1]["step"] in ("polish", "everybody at the limit")
     np.testing.assert_allclose(alloc.totals, most, rtol=1e-9)
