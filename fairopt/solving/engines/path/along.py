@@ -34,9 +34,9 @@ NEAR, APART, QUICK = 0.1, 0.5, 1.7
 what factor then"""
 DAMP = 1e-10, 1e-7
 """part of what it costs that a column is held at least, relative to itself: the mean of what
-products still are, within these bounds; where something is lent, or patience is large, always the
-last. What holds it is missing of its price in the end, and would vanish by a tenth a step alone
-where many columns cost nearly the same"""
+products still are, within these bounds; where something is lent, beside own rules, and where
+patience is large always the last. What holds it is missing of its price in the end, and would
+vanish by a tenth a step alone where many columns cost nearly the same"""
 LAST = 1e-16
 """smallest target of products, in money"""
 LONG, FURTHER, SPREAD, CORRECTORS = 0.5, 0.3, 10.0, 2
@@ -190,7 +190,7 @@ class Path(Basis):
             frame.is_task, frame.to(missing.q), np.abs(missing.cost) + 1e-3 * s.price.mean()
         )
         most = np.where(frame.is_task, 1e-2 * frame.to(missing.held), 0.0)
-        slowly = frame.columns > frame.tasks or self.patience > PATIENCE
+        slowly = frame.ruled or self.patience > PATIENCE
         damp = DAMP[1] if slowly else float(np.clip(self.mean, *DAMP))
         theta = 1.0 / (s.dear / s.z + holding + damp * paid / np.maximum(s.z, most))
         if self.steep:

@@ -36,6 +36,8 @@ class Frame:
 
     def __init__(self, low: Lowered, unit: Floats, together: bool = False) -> None:
         self.owner, self.tasks, self.users = low.owner, low.columns, len(unit)
+        self.ruled = len(low.low) > 0 or bool((low.kind == RULE).any())
+        """whether something is lent, or there are own rules"""
         self.first = np.flatnonzero(np.diff(self.owner, prepend=-1))
         """where the columns of each user begin: they are in the order of users"""
         rows, row, column, value, rhs = self._standard(low, unit)
