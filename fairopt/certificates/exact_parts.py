@@ -18,7 +18,7 @@ and as cheap"""
 
 @dataclass(frozen=True)
 class Part:
-    """Rows and payers of a lot that have nothing to do with its others; users: of the lot."""
+    """Rows of a lot that have nothing to do with its others, who pays there, and users of the lot."""
 
     rows: list[int]
     payers: list[int]
@@ -50,7 +50,9 @@ def parts_of(system: System, lot: Lot, used: Ints, payers: Bools, tied: bool) ->
     task = used[used < system.tasks]
     if tied:
         task = np.union1d(task, np.flatnonzero(cheap))
-    mine = task[(payers & (value > 0))[columns.of_column[task]]]
+    pays = payers & (value > 0)
+    # what others run costs them nothing on priced rows: what one of these asks, another gives
+    mine = task[pays[columns.of_column[task]] | np.isin(task, used)]
     flows = used[used >= system.tasks]
     both = np.concatenate([mine, flows])
     row, each, _ = columns.entries(both)
@@ -63,10 +65,11 @@ def parts_of(system: System, lot: Lot, used: Ints, payers: Bools, tied: bool) ->
     found = []
     rows = np.flatnonzero(lot.price[0] > 0)
     for one in np.unique(name[users + rows]).tolist():
+        owner = np.unique(columns.of_column[mine][name[columns.of_column[mine]] == one])
         found.append(
             Part(
                 rows[name[users + rows] == one].tolist(),
-                np.unique(columns.of_column[mine][name[columns.of_column[mine]] == one]).tolist(),
+                owner[pays[owner]].tolist(),
                 lot.users[name[lot.users] == one].tolist(),
             )
         )

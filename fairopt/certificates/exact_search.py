@@ -252,16 +252,15 @@ class _ExactSearch:
                 if c >= tasks:
                     if c in set(self.used):
                         must.append(c)
-                elif case.owner[c] in payers:
-                    if x[c]:
-                        must.append(c)
-                    elif cheap[c]:
-                        may.append(c)
+                elif x[c]:
+                    must.append(c)
+                elif case.owner[c] in payers and cheap[c]:
+                    may.append(c)
             size = len(place)
             equations, right = list[Prices](), list[int]()
             for c in (*must, *may):
                 equation = {place[k]: a for k, a in case.column[c].items() if k in place}
-                if c < tasks:
+                if c < tasks and case.owner[c] in payers:  # others' cost nothing
                     equation[size + payers[case.owner[c]]] = -case.score[c]
                 equations.append(equation)
                 right.append(-case.column[c].get(first, 0))
