@@ -18,7 +18,7 @@ and as cheap"""
 
 @dataclass(frozen=True)
 class Part:
-    """Rows of a lot that have nothing to do with its others, who pays there, and users of the lot."""
+    """Rows of a lot that have nothing to do with its others, who pays there, users of the lot."""
 
     rows: list[int]
     payers: list[int]
