@@ -50,7 +50,8 @@ def test_a_price_of_the_wrong_sign_is_no_answer() -> None:
 
 @pytest.mark.parametrize("factor", [-1.0, 0.0, 0.5, 2.0, 1e6])
 def test_forged_prices_of_levels_prove_nothing(factor: float) -> None:
-    """A price of `equal` of the other sign, or of another size, in the first round."""
+    """A price of `equal` of the other sign, or of another size, in the first round. Prices are where
+    a search begins: the right tasks may be proved all the same, no others that keep the rules are."""
     inst = fo.read("rules/r5").instance
     inst = inst.replace(rules=[fo.Rule("together", equal=4, terms=[fo.Term(["A", "B"])])])
     answer = fo.solve(inst, fo.MaxMin(**TASKS))
@@ -63,8 +64,11 @@ def test_forged_prices_of_levels_prove_nothing(factor: float) -> None:
         "prices": np.maximum(capacity, 0.02),
         "rule_prices": factor * prices["rule_prices"],
     }
-    found = fo.certify(answer.with_(rounds=rounds))
-    assert not found.certified
+    if factor <= 0:
+        assert not fo.certify(answer.with_(rounds=rounds)).certified
+    for moved in (-0.5, -1e-3, -3e-6, 3e-6, 1e-3, 0.5):
+        tasks = answer.tasks + [[moved], [-moved], [0.0]]
+        assert not fo.certify(answer.with_(rounds=rounds, tasks=tasks)).certified
 
 
 @pytest.mark.parametrize("size", [1e-4, 0.3, 1.0, 1e3])
