@@ -69,6 +69,30 @@ def stepped(
     return _changed(question, point, move, more * length, dearer * length, value * length)
 
 
+def refined(question: Question, point: ActivePlace) -> tuple[ActivePlace | None, float]:
+    """One whole Newton step that leaves the active set as it is (None if it cannot be made), and
+    the largest condition that was missing before it."""
+    place = point.place
+    seen = sums(question, place, alone=True)
+    wanted = missing(question, place, seen, point.moves, point.full, point.end)
+    step = None if wanted is None else solved(wanted, len(place.value), False)
+    if wanted is None or step is None:
+        return None, np.inf
+    off = max(
+        float(np.abs(each).max(initial=0.0)) for each in (wanted.error, wanted.left, wanted.miss)
+    )
+    more, dearer, value = step
+    moved = np.zeros(len(place.columns))
+    moved[point.moves] = more
+    at = replace(
+        place,
+        amount=digits.plus(place.amount, moved),
+        price=digits.plus(place.price, dearer),
+        value=digits.plus(place.value, value),
+    )
+    return replace(point, place=at), off
+
+
 def _changed(
     question: Question, point: ActivePlace, move: Ints, more: Floats, dearer: Floats, value: Floats
 ) -> tuple[ActivePlace | None, PlaceRest | None]:

@@ -18,12 +18,13 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.certificates import digits
-from fairopt.certificates.active import CHEAPER, ActivePlace, clean, stepped
+from fairopt.certificates.active import CHEAPER, ActivePlace, clean, refined, stepped
 from fairopt.certificates.bound import Proved, bound, nothing
 from fairopt.certificates.by_entries import pieces
 from fairopt.certificates.given import Given
 from fairopt.certificates.places import Place, PlaceSums, rest, sums
 from fairopt.certificates.question import Question
+from fairopt.certificates.steps import SPARE
 from fairopt.certificates.thinned import thinned
 from fairopt.formulas import welfare
 from fairopt.instance import Floats, Ints
@@ -34,6 +35,8 @@ KNOWN = 1e-7
 """a bound with which the search is not begun again"""
 MANY = 500
 """users from whom columns leave one by one, while nothing is proved that is nearer"""
+SETTLING = 8
+"""steps for each float of a number until all its digits are there, and steps that bring nothing"""
 SAME = 0.5
 """part of a price that another one is at least, to be the same but for rounding"""
 ROOMS = 1.0, 1e-9, 1e-14
@@ -81,6 +84,12 @@ def search(
                 if begun in tried:
                     continue  # from the same beginning everything would come again
                 tried.add(begun)
+            if point is not None and parts > 2:
+                place, proved, eps = _settled(question, point, part)
+                if place is not None:
+                    best = _better(best, proved, place, eps, _worst(proved) < _worst(best.proved))
+                    if _worst(best.proved) <= max(KNOWN, enough):
+                        break
             stalls, start, held = 0, None, 0
             over, lost = np.inf, 0
             for step in clock.steps(most):
@@ -122,6 +131,30 @@ def search(
             if clock.late():
                 break
     return best
+
+
+def _settled(
+    question: Question, point: ActivePlace, part: Ints | None
+) -> tuple[Place | None, Proved, float]:
+    """The conditions of the first active set alone, to all digits, and what that proves.
+
+    A step adds some digits of a float, or all. Until all are there, prices of rows that only users
+    of next to no money pay are noise, whose sign says nothing of who is active.
+    """
+    parts = len(point.place.price)
+    settled, least, since = point, np.inf, 0
+    for _ in clock.steps(SETTLING * parts):
+        after, off = refined(question, settled)
+        if after is None:
+            return None, nothing(question.users), np.inf
+        since, settled = (0 if off <= SAME * least else since + 1), after
+        least = min(least, off)
+        if since > SETTLING or least < SPARE[parts]:
+            break
+    place = clean(question, settled)
+    fitting, place = _within(question, place, sums(question, place))
+    proved, eps = bound(question, place, fitting, part)
+    return place, proved, eps
 
 
 def _begins(

@@ -50,8 +50,8 @@ def test_a_price_of_the_wrong_sign_is_no_answer() -> None:
 
 @pytest.mark.parametrize("factor", [-1.0, 0.0, 0.5, 2.0, 1e6])
 def test_forged_prices_of_levels_prove_nothing(factor: float) -> None:
-    """A price of `equal` of the other sign, or of another size, in the first round. Prices are where
-    a search begins: the right tasks may be proved all the same, no others that keep the rules are."""
+    """A price of `equal` of the other sign, or of another size, in the first round. A search begins
+    at prices: the right tasks may be proved all the same, no others that keep the rules are."""
     inst = fo.read("rules/r5").instance
     inst = inst.replace(rules=[fo.Rule("together", equal=4, terms=[fo.Term(["A", "B"])])])
     answer = fo.solve(inst, fo.MaxMin(**TASKS))
