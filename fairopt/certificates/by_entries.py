@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from fairopt.certificates.digits import Sums
+from fairopt.certificates.digits import ExactSums
 from fairopt.instance import Floats, Ints
 
 KEPT, MOST = 200, 16
@@ -64,12 +64,12 @@ def kept(owner: Any, name: str, columns: Ints, make: Callable[[], AnyT], more: b
     return known[key]
 
 
-def used(columns: Any, held: Ints) -> Sums:
+def used(columns: Any, held: Ints) -> ExactSums:
     """The sums of what amounts of these columns use of rows."""
 
-    def make() -> Sums:
+    def make() -> ExactSums:
         row, each, entry = columns.entries(held)
-        return Sums(row, entry, each)
+        return ExactSums(row, entry, each)
 
     return kept(columns, "_used", held, make)
 
@@ -87,9 +87,9 @@ def profit(
 ) -> tuple[Floats, Floats]:
     """`profit`, entry by entry; the first `tasks` are tasks."""
 
-    def make() -> Sums:
+    def make() -> ExactSums:
         row, each, entry = columns.entries(near)
-        return Sums(
+        return ExactSums(
             np.concatenate([each, np.arange(tasks)]),
             np.concatenate([entry, -columns.worth(near[:tasks])]),
             np.concatenate([row, price.shape[1] + columns.owner(near[:tasks])]),

@@ -56,16 +56,16 @@ def positive(number: Floats) -> Floats:
 
 def remainders(whole: Floats, rows: Ints, factor: Floats, amount: Floats) -> tuple[Floats, Floats]:
     """(G,) whole - sum of factor times amount over the entries of each row, and (G,) its error; see
-    `Sums`.
+    `ExactSums`.
 
     Parameters
     ----------
     whole : (G,). rows : (E,) the row of each entry. factor : (E,). amount : (k, E).
     """
-    return Sums(rows, factor, None).left(whole, amount)
+    return ExactSums(rows, factor, None).left(whole, amount)
 
 
-class Sums:
+class ExactSums:
     """Sums of factor times amount over the entries of rows, made ready once for many amounts.
 
     Of few entries, and where amounts have more than two floats, sums are exact but for the last
@@ -85,11 +85,11 @@ class Sums:
         return halves(self.factor)
 
     @cached_property
-    def _ordered(self) -> Sums:
+    def _ordered(self) -> ExactSums:
         """The same, row by row."""
         order = np.argsort(self.rows, kind="stable")
         at = order if self.at is None else self.at[order]
-        return Sums(self.rows[order], self.factor[order], at)
+        return ExactSums(self.rows[order], self.factor[order], at)
 
     @cached_property
     def _pieces(self) -> list[tuple[int, int, int]]:
@@ -155,4 +155,4 @@ def _at_once(whole: Floats, rows: Ints, high: Floats, rest: Floats) -> Floats:
     return -(above + (below + np.bincount(rows, high + rest, size)))
 
 
-__all__ = ["Sums", "exact_product", "exact_sum", "of", "plus", "positive", "remainders"]
+__all__ = ["ExactSums", "exact_product", "exact_sum", "of", "plus", "positive", "remainders"]

@@ -10,7 +10,7 @@ import numpy as np
 from fairopt.certificates import digits
 from fairopt.certificates.by_entries import kept
 from fairopt.certificates.decimals import exactly
-from fairopt.certificates.digits import Sums
+from fairopt.certificates.digits import ExactSums
 from fairopt.certificates.pulls import Pulls
 from fairopt.certificates.question import Question
 from fairopt.instance import Floats, Ints
@@ -105,13 +105,13 @@ def rest(question: Question, place: Place) -> PlaceRest:
     return PlaceRest(left, error, ends[0], -ends[1], errors, share)
 
 
-def _drawn(question: Question, pulls: Pulls, place: Place) -> Sums:
+def _drawn(question: Question, pulls: Pulls, place: Place) -> ExactSums:
     """The sums of what amounts use of rows, and of what the prices of rows with pulls give."""
     columns, give = question.columns, pulls.give(place.log_unit)
 
-    def make() -> Sums:
+    def make() -> ExactSums:
         row, each, entry = columns.entries(place.columns)
-        return Sums(
+        return ExactSums(
             np.concatenate([row, pulls.rows]),
             np.concatenate([entry, -give]),
             np.concatenate([each, len(place.columns) + np.arange(len(give))]),
