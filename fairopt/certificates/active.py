@@ -100,32 +100,45 @@ def _changed(
     place, tasks = point.place, question.columns.count
     moved = np.zeros(len(place.columns))
     moved[move] = more
-    amount, price = digits.plus(place.amount, moved), digits.plus(place.price, dearer)
-    values = digits.plus(place.value, value)
-    keep = (place.columns >= tasks) | (amount[0] > -STAYS * np.abs(moved))
-    columns, moves, amount = place.columns[keep], point.moves[keep], amount[:, keep]
+    ends = len(moved), len(moved) + len(dearer)
+    amount, price, values = np.split(
+        digits.plus(
+            np.concatenate([place.amount, place.price, place.value], axis=1),
+            np.concatenate([moved, dearer, value]),
+        ),
+        ends,
+        axis=1,
+    )
+    columns, moves = place.columns, point.moves
+    keep = (columns >= tasks) | (amount[0] > -STAYS * np.abs(moved))
+    if not keep.all():
+        columns, moves, amount = columns[keep], moves[keep], amount[:, keep]
     flow = columns >= tasks
     moves, amount = _flows_kept(question, columns, moves, amount, flow)
-    owner = question.columns.owner(columns[~flow])
-    if not (np.bincount(owner, minlength=question.users) > 0).all():
+    held_tasks = columns[~flow]
+    owner = question.columns.owner(held_tasks)
+    if not np.bincount(owner, minlength=question.users).all():
         return None, None
     full = point.full & ((price[0] >= -STAYS * np.abs(dearer)) | ~question.rules)
     price = np.where(full, price, 0.0)
-    if not (values[0][point.end == 0] > 0).all():
+    free = values[0][point.end == 0] if question.bounded else values[0]
+    if not (free > 0).all():
         return None, None
     at = Place(columns, amount, price, values, place.log_unit)
     tidy = clean(question, ActivePlace(at, moves, full, point.end))
     known = rest(question, tidy)
     overrun = EXCESS if len(values) == 2 else SPARE[len(values)]
     full = full | ((known.left < -overrun * question.unit) & question.rules)
-    if (point.end == 1).any():  # who pays nothing where it is stopped by its limit alone: no noise
+    if (
+        question.bounded and (point.end == 1).any()
+    ):  # who pays nothing where it is stopped by its limit alone: no noise
         free = (point.end == 1) & (question.columns.least(tidy.price[0]) == 0)
         values = np.where(free, 0.0, values)
         tidy = replace(tidy, value=values)
     end = _ends(question, tidy, known, point.end, place.log_unit)
     cheap = question.columns.within(tidy.price[0], values[0] * (1 - CHEAPER))
     held = np.zeros(tasks, dtype=bool)
-    held[columns[~flow]] = True
+    held[held_tasks] = True
     new = cheap[~held[cheap]]
     if flow.any():
         moves = _flows_freed(question, tidy, moves, flow)

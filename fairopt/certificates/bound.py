@@ -102,8 +102,10 @@ def bound(
         total = np.bincount(part[:users], eps, names) + np.bincount(part[users:], shared, names)
         each, whole = total[part[:users]] + TINY * m, total.sum()
     each = each * (1 + 1e-9)
-    share = question.base + t0
     below, above = ends(np.where(each == 0, 0.0, each / m), question.alpha)
+    if question.pulls is None and not question.bounded:
+        return _told(np.log(t0), below, above), float(whole)
+    share = question.base + t0
     low, high = question.base + t0 * np.exp(-below), question.base + t0 * np.exp(above)
     if (pulls := question.pulls) is not None:
         low, high = pulled.levels(
@@ -119,23 +121,31 @@ def bound(
     fixed = question.least >= question.most
     below = np.where((end < 0) | fixed, 0.0, below)
     above = np.where((end > 0) | fixed, 0.0, above)
-    unknown = np.isnan(below) | np.isnan(above) | ~np.isfinite(t0)
-    return Proved(
-        np.log(share), np.where(unknown, np.inf, below), np.where(unknown, np.inf, above)
-    ), float(whole)
+    return _told(np.log(share), below, above), float(whole)
+
+
+def _told(log_share: Floats, below: Floats, above: Floats) -> Proved:
+    """What is proved: nothing of a user of whom anything is no number."""
+    known = below + above
+    if np.isfinite(known).all() and np.isfinite(log_share).all():
+        return Proved(log_share, below, above)
+    unknown = np.isnan(below) | np.isnan(above) | ~np.isfinite(log_share)
+    return Proved(log_share, np.where(unknown, np.inf, below), np.where(unknown, np.inf, above))
 
 
 def _feasible(question: Question, place: Place, here: PlaceRest) -> bool:
     """Whether every rule is kept exactly, but for shares above `most`, which are cut off."""
     tasks = question.columns.count
-    rule = question.rules
-    if not (np.isfinite(place.price[0]).all() and (place.price[0] >= 0)[rule].all()):
+    kept = (place.price[0] >= 0) & (here.left >= here.left_error) | ~question.rules
+    if not (np.isfinite(place.price[0]).all() and kept.all()):
         return False
     own = place.columns < tasks
-    if not (place.amount[0][own] >= 0).all() or not (here.left >= here.left_error)[rule].all():
+    if not (place.amount[0][own] >= 0).all():
         return False
-    if not (here.above_least >= here.share_error)[question.least > 0].all():
-        return False
+    if question.bounded:
+        floors = (here.above_least >= here.share_error)[question.least > 0]
+        if not floors.all():
+            return False
     if own.all():
         return True
     flows = -place.amount[:, ~own].T
@@ -153,6 +163,8 @@ def _pulled(question: Question, place: Place, here: PlaceRest) -> tuple[Floats, 
     at, unit = pulls.rows, place.log_unit
     price, left, error = place.price[0][at], here.left[at], here.left_error[at]
     found = pulled.terms(pulls, price, left, error, unit)
+    if not pulls.hard.any():
+        return np.zeros(question.users), found
     money = np.exp(question.log_w - unit + (1 - question.alpha) * np.log(here.share))
     flows = place.amount[0][place.columns >= question.columns.count]
     users, more = pulled.smaller(
@@ -206,7 +218,7 @@ def _users(
 
 def _counted(question: Question, place: Place, here: PlaceRest) -> Floats:
     """(N,) t = s - b, to the last digit of a float."""
-    if not question.base.any():
+    if not (question.bounded and question.base.any()):
         return here.share
     # where something is taken off, it is the floor
     return np.where(question.base > 0, here.above_least, here.share)

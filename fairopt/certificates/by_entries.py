@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from fairopt.certificates import digits
+from fairopt.certificates.digits import ExactSums
 from fairopt.instance import Floats, Ints
 
 KEPT, MOST = 200, 16
@@ -16,6 +16,7 @@ PIECE = 1 << 14
 """columns of which the entries are read at once"""
 Entries = tuple[Ints, Ints, Floats]
 """row of each entry, position of its column among those asked for, value"""
+AnyT = TypeVar("AnyT")
 
 
 class Costs(Protocol):
@@ -40,17 +41,37 @@ def least(owner: Costs, price: Floats) -> Floats:
 
 def entries(owner: Costs, columns: Ints) -> Entries:
     """The entries of few columns, kept: a search asks for those of the same again and again."""
+
+    def read() -> Entries:
+        found = owner._entries(columns)
+        for part in found:
+            part.flags.writeable = False
+        return found
+
+    return owner._entries(columns) if len(columns) > KEPT else kept(owner, "_known", columns, read)
+
+
+def kept(owner: Any, name: str, columns: Ints, make: Callable[[], AnyT], more: bytes = b"") -> AnyT:
+    """What is made of few columns, and of `more`, kept under a name with those last asked for."""
     if len(columns) > KEPT:
-        return owner._entries(columns)
-    known: dict[bytes, Entries] = owner.__dict__.setdefault("_known", {})
-    key = columns.tobytes()
+        return make()
+    known: dict[bytes, AnyT] = owner.__dict__.setdefault(name, {})
+    key = columns.tobytes() + more
     if key not in known:
         if len(known) >= MOST:
             known.clear()
-        known[key] = owner._entries(columns)
-        for part in known[key]:
-            part.flags.writeable = False
+        known[key] = make()
     return known[key]
+
+
+def used(columns: Any, held: Ints) -> ExactSums:
+    """The sums of what amounts of these columns use of rows."""
+
+    def make() -> ExactSums:
+        row, each, entry = columns.entries(held)
+        return ExactSums(row, entry, each)
+
+    return kept(columns, "_used", held, make)
 
 
 def pieces(columns: Any, held: Ints) -> Iterator[tuple[int, int, Entries]]:
@@ -65,14 +86,17 @@ def profit(
     columns: Any, near: Ints, tasks: int, price: Floats, value: Floats
 ) -> tuple[Floats, Floats]:
     """`profit`, entry by entry; the first `tasks` are tasks."""
-    row, each, entry = columns.entries(near)
-    minus = -value[:, columns.owner(near[:tasks])]
-    return digits.remainders(
-        np.zeros(len(near)),
-        np.concatenate([each, np.arange(tasks)]),
-        np.concatenate([entry, columns.worth(near[:tasks])]),
-        np.concatenate([price[:, row], minus], axis=1),
-    )
+
+    def make() -> ExactSums:
+        row, each, entry = columns.entries(near)
+        return ExactSums(
+            np.concatenate([each, np.arange(tasks)]),
+            np.concatenate([entry, -columns.worth(near[:tasks])]),
+            np.concatenate([row, price.shape[1] + columns.owner(near[:tasks])]),
+        )
+
+    made = kept(columns, "_profit", near, make)
+    return made.left(np.zeros(len(near)), np.concatenate([price, value], axis=1))
 
 
-__all__ = ["Entries", "entries", "least", "pieces", "profit"]
+__all__ = ["Entries", "entries", "kept", "least", "pieces", "profit", "used"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt.certificates import digits
+from fairopt.certificates import by_entries, digits
 from fairopt.certificates.by_entries import Entries, entries, least, profit
 from fairopt.certificates.dense import profits, used
 from fairopt.certificates.listed import Listed
@@ -111,8 +111,7 @@ class Grid:
         servers, resources = self.shape[1:]
         dense = len(columns) * resources > DENSE and FILLED * len(columns) > self.count
         if not dense or len(amount) > 2 or self.demand.ndim > 2:
-            row, each, entry = self.entries(columns)
-            return digits.remainders(rhs, row, entry, amount[:, each])
+            return by_entries.used(self, columns).left(rhs, amount)
         rows = servers * resources
         high, low, error = (
             part.ravel() / self.row_unit[:rows]

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import cached_property
 
 import numpy as np
 
-from fairopt.formulas.doubles import exact_product, exact_sum
+from fairopt.formulas.doubles import exact_product, exact_sum, halves, product
 from fairopt.instance import Floats, Ints
 
 FEW = 100
@@ -54,41 +55,75 @@ def positive(number: Floats) -> Floats:
 
 
 def remainders(whole: Floats, rows: Ints, factor: Floats, amount: Floats) -> tuple[Floats, Floats]:
-    """(G,) whole - sum of factor times amount over the entries of each row, and (G,) its error.
+    """(G,) whole - sum of factor times amount over the entries of each row, and (G,) its error; see
+    `ExactSums`.
+
+    Parameters
+    ----------
+    whole : (G,). rows : (E,) the row of each entry. factor : (E,). amount : (k, E).
+    """
+    return ExactSums(rows, factor, None).left(whole, amount)
+
+
+class ExactSums:
+    """Sums of factor times amount over the entries of rows, made ready once for many amounts.
 
     Of few entries, and where amounts have more than two floats, sums are exact but for the last
     rounding, which cannot change a sign.
 
     Parameters
     ----------
-    whole : (G,). rows : (E,) the row of each entry. factor : (E,). amount : (k, E).
+    rows : (E,) the row of each entry. factor : (E,). at : (E,) the amount that it multiplies; None:
+        its own.
     """
-    if len(rows) <= FEW or len(amount) > 2:
-        return _one_by_one(whole, rows, factor, amount), np.zeros(len(whole))
-    high, low = exact_product(factor, amount[0])
-    rest = low + factor * amount[1]
-    size = np.abs(whole) + np.bincount(rows, np.abs(high), len(whole))
-    return _at_once(whole, rows, high, rest), np.asarray(SURE * size)
 
+    def __init__(self, rows: Ints, factor: Floats, at: Ints | None) -> None:
+        self.rows, self.factor, self.at = rows, factor, at
 
-def _one_by_one(whole: Floats, rows: Ints, factor: Floats, amount: Floats) -> Floats:
-    """The exact sums, rounded once."""
-    if not len(rows):
-        return np.array(whole, dtype=np.float64)
-    some = [0, *(k for k in range(1, len(amount)) if amount[k].any())]
-    order = np.argsort(rows, kind="stable")
-    used = rows[order]
-    given = amount[some] if len(some) < len(amount) else amount
-    high, low = exact_product(factor[order], given[:, order])
-    streams = high.tolist() + low.tolist()
-    ends = [0, *(np.flatnonzero(used[1:] != used[:-1]) + 1).tolist(), len(used)]
-    found: list[float] = whole.tolist()
-    for row, (a, b) in zip(used[ends[:-1]].tolist(), itertools.pairwise(ends), strict=True):
-        terms = [-found[row]]
-        for stream in streams:
-            terms += stream[a:b]
-        found[row] = -math.fsum(terms)
-    return np.array(found)
+    @cached_property
+    def _halves(self) -> tuple[Floats, Floats]:
+        return halves(self.factor)
+
+    @cached_property
+    def _ordered(self) -> ExactSums:
+        """The same, row by row."""
+        order = np.argsort(self.rows, kind="stable")
+        at = order if self.at is None else self.at[order]
+        return ExactSums(self.rows[order], self.factor[order], at)
+
+    @cached_property
+    def _pieces(self) -> list[tuple[int, int, int]]:
+        """Of entries in order: each row, and where its entries begin and end."""
+        ends = [0, *((self.rows[1:] != self.rows[:-1]).nonzero()[0] + 1).tolist(), len(self.rows)]
+        rows = self.rows[ends[:-1]].tolist()
+        return [(row, *ends) for row, ends in zip(rows, itertools.pairwise(ends), strict=True)]
+
+    def left(self, whole: Floats, amount: Floats) -> tuple[Floats, Floats]:
+        """(G,) whole (G,) less the sums at amounts (k, A), and (G,) its error."""
+        if len(self.rows) <= FEW or len(amount) > 2:
+            return self._one_by_one(whole, amount), np.zeros(len(whole))
+        given = amount if self.at is None else amount[:, self.at]
+        high, low = product(self.factor, self._halves, given[0])
+        rest = low + self.factor * given[1]
+        size = np.abs(whole) + np.bincount(self.rows, np.abs(high), len(whole))
+        return _at_once(whole, self.rows, high, rest), np.asarray(SURE * size)
+
+    def _one_by_one(self, whole: Floats, amount: Floats) -> Floats:
+        """The exact sums, rounded once."""
+        if not len(self.rows):
+            return np.array(whole, dtype=np.float64)
+        some = [0, *(k for k in range(1, len(amount)) if amount[k].any())]
+        each = self._ordered
+        given = (amount[some] if len(some) < len(amount) else amount)[:, each.at]
+        high, low = product(each.factor, each._halves, given)
+        streams = high.tolist() + low.tolist()
+        found: list[float] = whole.tolist()
+        for row, a, b in each._pieces:
+            terms = [-found[row]]
+            for stream in streams:
+                terms += stream[a:b]
+            found[row] = -math.fsum(terms)
+        return np.array(found)
 
 
 def _at_once(whole: Floats, rows: Ints, high: Floats, rest: Floats) -> Floats:
@@ -120,4 +155,4 @@ def _at_once(whole: Floats, rows: Ints, high: Floats, rest: Floats) -> Floats:
     return -(above + (below + np.bincount(rows, high + rest, size)))
 
 
-__all__ = ["exact_product", "exact_sum", "of", "plus", "positive", "remainders"]
+__all__ = ["ExactSums", "exact_product", "exact_sum", "of", "plus", "positive", "remainders"]

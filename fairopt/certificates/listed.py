@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.certificates import digits
+from fairopt.certificates import by_entries
 from fairopt.certificates.by_entries import Entries, entries, least, profit
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats, Ints
@@ -89,8 +89,7 @@ class Listed:
 
     def left(self, rhs: Floats, columns: Ints, amount: Floats) -> tuple[Floats, Floats]:
         """(M,) what amounts (k, C) of these columns, tasks or flows, leave of rows; its error."""
-        row, each, entry = self.entries(columns)
-        return digits.remainders(rhs, row, entry, amount[:, each])
+        return by_entries.used(self, columns).left(rhs, amount)
 
     def profit(self, columns: Ints, price: Floats, value: Floats) -> tuple[Floats, Floats]:
         """(K,) what tasks are worth at values (k, N) less their cost at prices (k, M), of flows

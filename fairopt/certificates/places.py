@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from fairopt.certificates import digits
+from fairopt.certificates.by_entries import kept
 from fairopt.certificates.decimals import exactly
+from fairopt.certificates.digits import ExactSums
+from fairopt.certificates.pulls import Pulls
 from fairopt.certificates.question import Question
 from fairopt.instance import Floats, Ints
 
@@ -77,17 +80,17 @@ def rest(question: Question, place: Place) -> PlaceRest:
     if (pulls := question.pulls) is None:
         left, error = columns.left(question.rhs, place.columns, place.amount)
     else:  # of their rows e q - z
-        row, each, entry = columns.entries(place.columns)
-        left, error = digits.remainders(
-            question.rhs,
-            np.concatenate([row, pulls.rows]),
-            np.concatenate([entry, -pulls.give(place.log_unit)]),
-            np.concatenate([place.amount[:, each], place.price[:, pulls.rows]], axis=1),
-        )
-    own = np.flatnonzero(place.columns < columns.count)
-    owner, worth = columns.owner(place.columns[own]), columns.worth(place.columns[own])
-    amount = place.amount[:, own]
+        amounts = np.concatenate([place.amount, place.price[:, pulls.rows]], axis=1)
+        left, error = _drawn(question, pulls, place).left(question.rhs, amounts)
+    held, amount = place.columns, place.amount
+    if not len(held) or held[-1] >= columns.count:
+        own = np.flatnonzero(held < columns.count)
+        held, amount = held[own], amount[:, own]
+    owner, worth = columns.owner(held), columns.worth(held)
     share = np.asarray(np.bincount(owner, worth * amount[0], users), np.float64)
+    if not question.bounded:
+        free = question.free
+        return PlaceRest(left, error, free, -free, np.zeros(users), share)
     ends, errors = [], np.zeros(users)
     for end in (question.most, question.least):
         some = np.isfinite(end) & (end > 0)
@@ -102,6 +105,21 @@ def rest(question: Question, place: Place) -> PlaceRest:
     return PlaceRest(left, error, ends[0], -ends[1], errors, share)
 
 
+def _drawn(question: Question, pulls: Pulls, place: Place) -> ExactSums:
+    """The sums of what amounts use of rows, and of what the prices of rows with pulls give."""
+    columns, give = question.columns, pulls.give(place.log_unit)
+
+    def make() -> ExactSums:
+        row, each, entry = columns.entries(place.columns)
+        return ExactSums(
+            np.concatenate([row, pulls.rows]),
+            np.concatenate([entry, -give]),
+            np.concatenate([each, len(place.columns) + np.arange(len(give))]),
+        )
+
+    return kept(columns, "_drawn", place.columns, make, give.tobytes())
+
+
 def sums(
     question: Question, place: Place, known: PlaceRest | None = None, alone: bool = False
 ) -> PlaceSums:
@@ -109,9 +127,10 @@ def sums(
     from a place of which nothing is proved."""
     columns = question.columns
     known = rest(question, place) if known is None else known
-    mine = place.columns < columns.count
-    flows = columns.count + np.arange(len(question.low))
-    held = np.concatenate([place.columns[mine], flows])
+    held = place.columns
+    if len(question.low):
+        flows = columns.count + np.arange(len(question.low))
+        held = np.concatenate([held[held < columns.count], flows])
     profit, error = columns.profit(held, place.price, place.value)
     seen = PlaceSums(known, held, profit, error, None)
     return seen if alone else replace(seen, less=lessened(question, place, seen))

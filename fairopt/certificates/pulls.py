@@ -102,8 +102,13 @@ class Pulls:
 
     def give(self, log_unit: float) -> Floats:
         """(K,) elasticities where money is counted in exp(log_unit); 0 of what pulls nobody."""
-        shifted = self.log_give + log_unit
-        return np.where(shifted > FORCE, 0.0, np.exp(shifted))
+        kept: tuple[float, Floats] | None = self.__dict__.get("_given")
+        if kept is None or kept[0] != log_unit:  # a search asks for that of one unit alone
+            shifted = self.log_give + log_unit
+            found = np.where(shifted > FORCE, 0.0, np.exp(shifted))
+            found.flags.writeable = False
+            kept = self.__dict__["_given"] = log_unit, found
+        return kept[1]
 
     def void(self, log_unit: float) -> Bools:
         """(K,) rows too weak to pull anybody."""

@@ -96,6 +96,11 @@ class Question:
         """Whether anybody's share has a bound of its own."""
         return bool((self.least > 0).any() or np.isfinite(self.most).any())
 
+    @cached_property
+    def free(self) -> Floats:
+        """(N,) how far shares are from a bound where there is none."""
+        return np.full(self.users, np.inf)
+
     def proves_nothing(self, value: Floats) -> bool:
         """Whether values (N,) that no column's price exceeds leave somebody's share without a
         price, though tasks may cost less than nothing: then they bound nobody's."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -256,28 +257,21 @@ def _begun(question: Question, place: Place, room: float) -> ActivePlace | None:
     part = worth * x / share[n]
     # a task is worth what it costs, or more where a limit stops its user
     log_own = question.log_w - place.log_unit - question.alpha * np.log(share - question.base)
-    own_value = np.where(np.isfinite(question.most), np.exp(log_own), 0.0)[n] * worth
+    own_value = np.zeros(len(n))
+    if question.bounded:
+        own_value = np.where(np.isfinite(question.most), np.exp(log_own), 0.0)[n] * worth
     cost, dear, used, paid = _paid(question, p, held, x, part, own_value)
-    row, flow, entry = columns.entries(tasks + np.arange(len(y)))
-    drift = -np.bincount(flow, entry * p[row], len(y)) / max(float(p.max(initial=0.0)), 1e-300)
     pulls = question.pulls
     stays = (part > (cost - q[n] * worth) / dear) | (cost == 0)
     if pulls is not None and (pulls.hard & ~pulls.across).any():
         stays[:] = True  # who is on a server of equal shares stays as long as anybody does
-    if not (np.bincount(n[stays], minlength=users) > 0).all():
+    if not np.bincount(n[stays], minlength=users).all():
         return None
-    near = np.where(drift > 0, question.high - y, y - question.low)
-    inside = (y > question.low) & (y < question.high)
-    moves = np.where(drift == 0, inside, near > np.abs(drift)) | ~question.lent
-    end = np.where(drift > 0, question.high, question.low)
-    y = np.where(moves | (drift == 0) | ~np.isfinite(end), y, end)
-    used = used + np.bincount(row, entry * y[flow], len(p))
+    moves = np.zeros(0, dtype=bool)
+    if len(y):
+        y, moves, more, paid = _flowing(question, p, y, paid)
+        used = used + more
     left = np.abs(question.rhs - used) / question.unit
-    lends = np.bincount(row, minlength=len(p)) > 0
-    money = p * question.unit
-    paid = np.where(lends, np.maximum(paid, money / max(float(money.sum()), 1e-300)), paid)
-    if len(row):
-        paid = _along_flows(paid, row, flow, np.abs(entry) * p[row])
     full = (p > 0) & (paid > left) & (left <= room)
     if pulls is not None:
         full[pulls.rows] = ~pulls.void(place.log_unit)
@@ -293,6 +287,24 @@ def _begun(question: Question, place: Place, room: float) -> ActivePlace | None:
         place.log_unit,
     )
     return ActivePlace(at, np.concatenate([np.ones(int(stays.sum()), bool), moves]), full, status)
+
+
+def _flowing(question: Question, p: Floats, y: Floats, paid: Floats) -> tuple[Any, ...]:
+    """Of flows (F,): where they begin, which of them move, (M,) what they use of rows, and what is
+    paid at rows, those that lend included."""
+    columns = question.columns
+    row, flow, entry = columns.entries(columns.count + np.arange(len(y)))
+    drift = -np.bincount(flow, entry * p[row], len(y)) / max(float(p.max(initial=0.0)), 1e-300)
+    near = np.where(drift > 0, question.high - y, y - question.low)
+    inside = (y > question.low) & (y < question.high)
+    moves = np.where(drift == 0, inside, near > np.abs(drift)) | ~question.lent
+    end = np.where(drift > 0, question.high, question.low)
+    y = np.where(moves | (drift == 0) | ~np.isfinite(end), y, end)
+    used = np.bincount(row, entry * y[flow], len(p))
+    lends = np.bincount(row, minlength=len(p)) > 0
+    money = p * question.unit
+    paid = np.where(lends, np.maximum(paid, money / max(float(money.sum()), 1e-300)), paid)
+    return y, moves, used, _along_flows(paid, row, flow, np.abs(entry) * p[row])
 
 
 def _paid(

@@ -44,7 +44,7 @@ def missing(
         return None
     value, price, share = place.value[0], place.price[0], seen.rest.share
     parts = len(place.value)
-    t = np.where(question.base > 0, seen.rest.above_least, share)
+    t = np.where(question.base > 0, seen.rest.above_least, share) if question.bounded else share
     fixed = end != 0
     if not ((value[~fixed] > 0).all() and (t[~fixed] > 0).all() and (share > 0).all()):
         return None
@@ -52,27 +52,29 @@ def missing(
     move = np.flatnonzero(moves)
     held = place.columns[move]
     task = held < tasks
-    n = np.full(len(held), -1)
-    n[task] = columns.owner(held[task])
-    worth = np.ones(len(held))
-    worth[task] = columns.worth(held[task])
+    all_tasks = bool(task.all())
+    if all_tasks:
+        n, worth = columns.owner(held), columns.worth(held)
+    else:
+        n, worth = np.full(len(held), -1), np.ones(len(held))
+        n[task], worth[task] = columns.owner(held[task]), columns.worth(held[task])
     money = value * share
     if question.pulls is not None:
         money = np.maximum(money, _stiff(question, place, share))
     root = np.sqrt(money)
-    unit, part = np.ones(len(held)), np.ones(len(held))
-    unit[task] = share[n[task]] / worth[task] / root[n[task]]
-    part[task] = np.maximum(worth[task] * place.amount[0][move][task] / share[n[task]], LEAST)
-    row, each, entry = _in_units(question, held, unit, None if not task.all() else full)
+    its = share[n]
+    unit = np.where(task, its / worth / root[n], 1.0)
+    part = np.where(task, np.maximum(worth * place.amount[0][move] / its, LEAST), 1.0)
+    row, each, entry = _in_units(question, held, unit, full if all_tasks else None)
     give = np.zeros(len(full))
     if question.pulls is not None:
         give[question.pulls.rows] = question.pulls.give(place.log_unit)
         unit[~task] = _of_flows(row, each, entry, task, give, unit)
-    elif not task.all():  # rows without tasks are as large as what their price would be paid for
+    elif not all_tasks:  # rows without tasks are as large as what their price would be paid for
         here = np.bincount(row[task[each]], minlength=len(full)) == 0
         size = np.where(here & (price > 0), question.unit / price, 0.0)
         unit[~task] = _of_flows(row, each, entry, task, size, unit)
-    if not task.all():
+    if not all_tasks:
         on = full[row]
         row, each, entry = row[on], each[on], (entry * np.where(task, 1.0, unit)[each])[on]
     used = np.bincount(row, minlength=len(full)) > 0
@@ -86,10 +88,12 @@ def missing(
     left = (seen.rest.left - np.where(question.rules, free, 0.0))[active] / norm
     log_best = (question.log_w - place.log_unit - np.log(value)) / question.alpha
     short = log_best - np.log(t) if parts == 2 else -place.away(question)
-    over = seen.rest.to_most + spare * question.most  # cut off again, which costs a trifle
-    gone = np.where(end == 1, over, FLOOR * spare * question.least - seen.rest.above_least)
-    miss = np.where(fixed, gone, t * short)  # by how much s must rise
-    bend = np.where(fixed, 0.0, t / share / question.alpha) * (money / (value * share))
+    miss = t * short  # by how much s must rise
+    bend = t / share / question.alpha * (money / (value * share))
+    if question.bounded:
+        over = seen.rest.to_most + spare * question.most  # cut off again, which costs a trifle
+        gone = np.where(end == 1, over, FLOOR * spare * question.least - seen.rest.above_least)
+        miss, bend = np.where(fixed, gone, miss), np.where(fixed, 0.0, bend)
     return Missing(
         n,
         part,

@@ -20,15 +20,21 @@ def exact_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 def exact_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """The rounded product and its rounding error: together exactly a b, if nothing underflows."""
+    return product(a, halves(a), b)
+
+
+def product(a: Floats, parts: tuple[Floats, Floats], b: Floats) -> tuple[Floats, Floats]:
+    """`exact_product` of an `a` whose halves are known."""
     product = a * b
-    (a1, a2), (b1, b2) = _halves(a), _halves(b)
+    (a1, a2), (b1, b2) = parts, halves(b)
     return product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
 
 
-def _halves(a: Floats) -> tuple[Floats, Floats]:
+def halves(a: Floats) -> tuple[Floats, Floats]:
+    """The upper and the lower half of the digits."""
     shifted = SPLIT * a
     upper = shifted - (shifted - a)
     return upper, a - upper
 
 
-__all__ = ["exact_product", "exact_sum"]
+__all__ = ["exact_product", "exact_sum", "halves", "product"]

@@ -94,3 +94,17 @@ def test_the_first_float_is_the_number_rounded_even_where_all_before_it_is_gone(
         whole = exact[n] + Fraction(more)
         assert value(found)[n] == whole
         assert found[0, n] == float(whole)
+
+
+@pytest.mark.parametrize("entries", [20, 300])
+def test_sums_made_ready_once_are_those_of_their_entries(entries: int) -> None:
+    """Of one list of entries at several amounts, to the last bit."""
+    rng = np.random.default_rng(entries)
+    rows, at = rng.integers(0, 7, entries), rng.integers(0, 9, entries)
+    factor, whole = rng.normal(size=entries), rng.normal(size=7)
+    ready = digits.ExactSums(rows, factor, at)
+    for second in (0.0, 1e-17, 1e-18):
+        amount = np.stack([rng.normal(size=9), second * rng.normal(size=9)])
+        found, error = ready.left(whole, amount)
+        expected, wrong = digits.remainders(whole, rows, factor, amount[:, at])
+        assert found.tobytes() == expected.tobytes() and error.tobytes() == wrong.tobytes()

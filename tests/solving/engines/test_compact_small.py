@@ -122,6 +122,11 @@ def test_rows_are_the_sums_they_say():
     np.testing.assert_allclose(rows.gram(rows.grid(a)), (use * a) @ use.T)
     of_user = np.equal.outer(np.arange(5), rows.n)
     np.testing.assert_allclose(rows.coupled(rows.grid(a)), (use * a) @ of_user.T)
+    table, each = rows.table, rng.random(rows.size + 5)
+    assert table is not None
+    for rows.table in (table, None):  # as one product, and by the grid
+        np.testing.assert_allclose(rows.sums(a), np.concatenate([use @ a, of_user @ a]))
+        np.testing.assert_allclose(rows.back(each), each @ np.concatenate([use, of_user]))
     np.testing.assert_allclose(rows.evenly(a), ((use > 0) / (use > 0).sum(axis=0)) @ a)
     most = ((use * a) @ of_user.T).max(axis=1)
     np.testing.assert_allclose(rows.largest(rows.grid(a)), most)

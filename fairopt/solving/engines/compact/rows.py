@@ -7,52 +7,56 @@ hold 0. Rows (m,) are the resources that anybody uses, and after them the finite
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from fairopt.instance import Floats
+from fairopt.instance import Floats, Ints
 from fairopt.solving.engines.point import AlphaQuestion
 
 EASED = 1e-14
-"""added to the unit diagonal: where prices are not unique it keeps them from wandering off, which
-would drown the shares in rounding"""
+"""part of the diagonal added to it: where prices are not unique it keeps them from wandering off,
+which would drown the shares in rounding"""
+TABLE = 20_000
+"""rows and users times pairs up to which sums are products with one full table: one call each"""
 
 
 class CompactState:
-    """The unknowns: a, s, nu, price and v, all positive."""
+    """The unknowns, all positive: a and price, their partners nu and s, and between them v."""
 
-    __slots__ = ("a", "amounts", "costs", "nu", "price", "s", "size", "v", "whole")
+    __slots__ = ("a", "amounts", "costs", "nu", "paying", "price", "s", "size", "v", "whole")
 
     def __init__(self, whole: Floats, size: tuple[int, int]) -> None:
-        """size: pairs, and pairs and rows."""
-        p, b = size
+        """size: pairs, rows."""
+        p, m = size
+        b, c = p + m, len(whole) - p - m
         self.whole, self.size = whole, size
-        self.amounts, self.costs, self.v = whole[:b], whole[b : 2 * b], whole[2 * b :]
-        self.a, self.s, self.nu, self.price = (
-            whole[:p],
-            whole[p:b],
-            whole[b : b + p],
-            whole[b + p : 2 * b],
-        )
+        self.amounts, self.costs, self.paying = whole[:b], whole[c:], whole[p:c]
+        self.a, self.price, self.v = whole[:p], whole[p:b], whole[b:c]
+        self.nu, self.s = whole[c : c + p], whole[c + p :]
 
-    def moved(self, step: CompactState, length: float) -> CompactState:
+    @classmethod
+    def of(cls, a: Floats, price: Floats, v: Floats, nu: Floats, s: Floats) -> CompactState:
+        """The state of these unknowns."""
+        return cls(np.concatenate([a, price, v, nu, s]), (len(a), len(price)))
+
+    def moved(self, step: Floats, length: float) -> CompactState:
         """The state after a part of a step."""
-        return CompactState(self.whole + length * step.whole, self.size)
+        return CompactState(self.whole + length * step, self.size)
 
-    def reach(self, step: CompactState) -> float:
+    def reach(self, step: Floats) -> float:
         """The length of the step at which the first unknown becomes 0."""
-        return 1.0 / max(-float(np.minimum.reduce(step.whole / self.whole)), 1e-300)
+        return 1.0 / max(-float(np.minimum.reduce(step / self.whole)), 1e-300)
 
 
 class CompactLeft(NamedTuple):
     """The residual of each condition at a state, and what it was made of.
 
-    grid (I, N) shares; used (m,) of rows; value (N,) of a unit of share; `bent` the largest entry
-    of `curve`.
+    used (m,) of rows; value (N,) of a unit of share; `bent` the largest entry of `curve`; `gap` the
+    sum of all products.
     """
 
-    grid: Floats
     used: Floats
     value: Floats
     level: Floats
@@ -61,11 +65,12 @@ class CompactLeft(NamedTuple):
     primal: Floats
     curve: Floats
     bent: float
+    gap: float
 
 
-Direction = Callable[[Floats, Floats, bool], tuple[CompactState, Floats]]
-"""(changes wanted of products (pairs + rows,), bend (N,), whether the last digits matter) ->
-Newton step, and the rise of each user's share (N,)"""
+Direction = Callable[[Floats, Floats, bool], tuple[Floats, Floats]]
+"""(changes wanted of products, each divided by its a or price (pairs + rows,), bend (N,), whether
+the last digits matter) -> Newton step, and the rise of each user's share (N,)"""
 
 
 def solver(matrix: Floats, more: Floats) -> Callable[[Floats, bool], Floats]:
@@ -73,19 +78,27 @@ def solver(matrix: Floats, more: Floats) -> Callable[[Floats, bool], Floats]:
     refined once where the last digits matter."""
     diagonal = matrix.reshape(-1)[:: len(matrix) + 1]
     diagonal += more
-    scale = diagonal**-0.5
-    matrix *= scale * scale[:, None]
-    diagonal += EASED
-    inverse = np.linalg.inv(matrix)
+    diagonal *= 1 + EASED
+    scale = 1.0 / np.sqrt(diagonal)
+    scales = scale * scale[:, None]
+    inverse = np.linalg.inv(matrix * scales)
+    inverse *= scales
 
     def solve(right: Floats, exact: bool) -> Floats:
-        right = right * scale
-        found = inverse @ right
+        found: Floats = inverse.dot(right)
         if exact:
-            found += inverse @ (right - matrix @ found)
-        return np.asarray(found * scale, dtype=np.float64)
+            found += inverse.dot(right - matrix.dot(found))
+        return found
 
     return solve
+
+
+@lru_cache(32)
+def blocks(servers: int, resources: int) -> Ints:
+    """Where the blocks of servers lie in the matrix of all resources, flat."""
+    row = (np.arange(servers) * resources)[:, None, None] + np.arange(resources)[:, None]
+    found: Ints = (row * (servers * resources) + row.swapaxes(1, 2)).ravel()
+    return found
 
 
 class CompactRows:
@@ -113,15 +126,44 @@ class CompactRows:
         self.live = None if live.all() else np.flatnonzero(live)
         self.limited = np.flatnonzero(np.isfinite(inst.limit))
         # part of the user's limit that a unit of share takes
-        self.of_limit = eligible[:, self.limited] / (
-            self.u[:, self.limited] * inst.limit[self.limited]
-        )
+        self.of_limit = np.zeros((self.servers, 0))
+        if len(self.limited):
+            allowed = self.u[:, self.limited] * inst.limit[self.limited]
+            self.of_limit = eligible[:, self.limited] / allowed
         self.size = int(live.sum()) + len(self.limited)
         self.simple = self.live is None and not len(self.limited)
-        # where the blocks of the servers lie in the matrix of all resources
-        i, r = np.arange(self.servers), np.arange(self.resources)
-        row = i[:, None, None] * self.resources + r[:, None]
-        self.blocks = (row * live.size + row.swapaxes(1, 2)).ravel()
+        self.blocks = blocks(self.servers, self.resources)
+        small = (self.size + self.users) * len(flat) <= TABLE
+        self.table = self._table() if small else None
+
+    def _table(self) -> Floats:
+        """(m + N, P) what a unit of share of each pair uses of each row, and whose it is."""
+        pair, rows = np.arange(len(self.n)), self.servers * self.resources
+        limits = len(self.limited)
+        table = np.zeros((rows + limits + self.users, len(pair)))
+        own = self.server * self.resources + np.arange(self.resources)[:, None]
+        table[own, pair] = self.part[self.server, :, self.n].T
+        if limits:
+            mine = self.n == self.limited[:, None]
+            table[rows : rows + limits] = np.where(mine, self.of_limit[self.server].T, 0.0)
+        table[rows + limits + self.n, pair] = 1.0
+        if self.live is not None:
+            table = table[np.concatenate([self.live, np.arange(rows, len(table))])]
+        return np.asarray(table, dtype=np.float64)
+
+    def sums(self, pairs: Floats) -> Floats:
+        """(m + N,) part of each row that shares (P,) use, and every user's share."""
+        if self.table is not None:
+            return np.asarray(self.table.dot(pairs))
+        grid = self.grid(pairs)
+        return np.concatenate([self.used(grid), np.add.reduce(grid, axis=0)])
+
+    def back(self, each: Floats) -> Floats:
+        """(P,) what a unit of share comes to, at (m + N,) so much for a whole row and a user."""
+        if self.table is not None:
+            return np.asarray(each.dot(self.table))
+        found: Floats = self.cost(each[: self.size]) + each[self.size :][self.n]
+        return found
 
     def grid(self, pairs: Floats) -> Floats:
         """(I, N) from an array over pairs."""

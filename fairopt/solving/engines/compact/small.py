@@ -47,8 +47,11 @@ LAST = 1e-17
 """complementarity, relative to all money, at the end of the path"""
 LIGHTEST = 1e-9
 """part of the mean money that a user counts as having at least, in the targets"""
-ENOUGH, GOOD = 5e-15, 1e-14
+ENOUGH, GOOD = 1e-14, 1e-13
 """relative errors: nothing is left to gain; it ends when the error no longer falls"""
+FILLED, DEARER = 0.9, 0.1
+"""at the start, part of the fullest row of each server that is full; part of a pair's value that
+it costs above that, at least"""
 PATIENCE = 8
 """steps in a row above GOOD that need not lower the error: where more rows are full than pairs are
 used, prices wander among equally good ones first"""
@@ -87,36 +90,42 @@ class _Small:
         a = self._begin()
         level = self._sums(a) / self.weight
         self.alpha = min(question.alpha, EASY)
-        self.factor = 1.0 / (self.weight * float(np.exp(np.log(level).mean())))
+        self._in_unit(float(np.exp(np.log(level).mean())))
         self.first = a
 
+    def _in_unit(self, unit: float) -> None:
+        """Levels counted in a unit."""
+        self.factor = 1.0 / (self.weight * unit)
+        self.signed = np.concatenate([np.full(self.rows.size, -1.0), self.factor])
+        self.falling = self.alpha * self.factor
+
     def _begin(self) -> Floats:
-        """Equal shares on each server with every row at most half full, then cut to the limits."""
+        """Equal shares on each server with every row at most so full, then cut to the limits."""
         rows, inst = self.rows, self.question.instance
         a = np.ones(len(rows.n))
         resources, _ = rows.split(rows.used(rows.grid(a)))
-        a = a * (0.5 / np.where(resources.max(axis=1) > 0, resources.max(axis=1), 1.0))[rows.server]
+        top = resources.max(axis=1)
+        a = a * (FILLED / np.where(top > 0, top, 1.0))[rows.server]
         if len(rows.limited):
             _, limits = rows.split(rows.used(rows.grid(a)))
             cut = np.ones(len(inst.users))
-            cut[rows.limited] = np.minimum(1.0, 0.5 / limits)
+            cut[rows.limited] = np.minimum(1.0, FILLED / limits)
             a = a * cut[rows.n]
         return a
 
     def _sums(self, pairs: Floats) -> Floats:
         """(N,) sum over the pairs of each user."""
-        found: Floats = self.rows.grid(pairs).sum(axis=0)
-        return found
+        return self.rows.sums(pairs)[self.rows.size :]
 
     def _start(self) -> CompactState:
         """The first shares, marginal values at them, each user's money spread over its rows."""
         rows, a = self.rows, self.first
         v = self.weight * (self._sums(a) * self.factor) ** -min(self.alpha, 2.0)
         value = (self.factor * v)[rows.n]
-        price = 2.0 * rows.evenly(a * value)
-        nu = np.maximum(rows.cost(price) - value, 0.2 * value)
+        price = rows.evenly(a * value)
+        nu = np.maximum(rows.cost(price) - value, DEARER * value)
         s = np.maximum(1.0 - rows.used(rows.grid(a)), 0.1)
-        return CompactState(np.concatenate([a, s, nu, price, v]), (len(a), len(a) + len(s)))
+        return CompactState.of(a, price, v, nu, s)
 
     # -- the path -----------------------------------------------------------------------------
 
@@ -155,24 +164,25 @@ class _Small:
         # the unit is the equally distributed equivalent
         low = float(level.min())
         mean = float(self.weight @ (level / low) ** (1 - alpha))
-        self.factor = 1.0 / (self.weight * low * mean ** (1 / (1 - alpha)))
+        self._in_unit(low * mean ** (1 / (1 - alpha)))
         v = self.weight * (share * self.factor) ** -alpha
         more = self.factor * v / before
         paid = rows.grid(z.a) * before
         dearer = rows.used(paid * more) / rows.used(paid)
-        parts = [z.a, z.s, z.nu * more[rows.n], z.price * dearer, v]
-        return CompactState(np.concatenate(parts), z.size)
+        return CompactState.of(z.a, z.price * dearer, v, z.nu * more[rows.n], z.s)
 
     # -- one step -----------------------------------------------------------------------------
 
     def _left(self, z: CompactState) -> CompactLeft:
-        rows, grid, value = self.rows, self.rows.grid(z.a), self.factor * z.v
-        level, used = np.add.reduce(grid, axis=0) * self.factor, rows.used(grid)
-        dual = value[rows.n] - rows.cost(z.price) + z.nu
+        rows = self.rows
+        sums, paid = rows.sums(z.a), z.paying * self.signed
+        used, level, value = sums[: rows.size], sums[rows.size :] * self.factor, paid[rows.size :]
+        dual = rows.back(paid) + z.nu
         primal = 1.0 - used - z.s
         curve = np.log(z.v) + self.alpha * np.log(level) - self.log_weight
         bent = float(np.maximum.reduce(np.abs(curve)))
-        return CompactLeft(grid, used, value, level, float(z.v @ level), dual, primal, curve, bent)
+        money, gap = float(z.v.dot(level)), float(z.amounts.dot(z.costs))
+        return CompactLeft(used, value, level, money, dual, primal, curve, bent, gap)
 
     @staticmethod
     def _error(z: CompactState, left: CompactLeft) -> float:
@@ -180,78 +190,78 @@ class _Small:
         if not left.money > 0:
             return np.inf
         return max(
-            float(np.abs(left.dual) @ z.a) / left.money,
+            float(np.abs(left.dual).dot(z.a)) / left.money,
             float(np.maximum.reduce(np.abs(left.primal))),
             left.bent,
-            float(z.amounts @ z.costs) / left.money,
+            left.gap / left.money,
         )
 
     def _step(self, z: CompactState, left: CompactLeft) -> CompactState | None:
-        level, curve = left.level, left.curve
         try:
-            direction = self._directions(z, left, self.alpha * z.v / level)
+            direction = self._directions(z, left)
         except np.linalg.LinAlgError:
             return None
-        products = z.amounts * z.costs
-        many = len(products)
-        mean, money = float(np.add.reduce(products)) / many, left.money / many
+        many = len(z.amounts)
+        mean, money = left.gap / many, left.money / many
         if not mean > 0:
             return None
         due = self._due(z, left)
-        aim, more = direction(-products, curve, False)
+        aim, more = direction(-z.costs, left.curve, False)
         length = min(1.0, z.reach(aim))
-        square = aim.amounts * aim.costs
+        square = aim[:many] * aim[-many:]
         rest = (1 - length) * mean + length**2 * float(np.add.reduce(square)) / many
         centre = max(mean * min(1.0, rest / mean) ** 3, LAST * money)
-        second = ((aim.v / z.v) ** 2 + self.alpha * (more * self.factor / level) ** 2) / 2
+        risen, dearer = more * self.factor / left.level, aim[z.size[0] + z.size[1] : -many] / z.v
+        second = (dearer * dearer + self.alpha * risen * risen) / 2
         most = (10 * mean) * due
-        go, _ = direction(
-            centre * due - products - np.minimum(np.maximum(square, -most), most),
-            curve - np.minimum(second, 0.5),
-            True,
-        )
+        change = centre * due - np.minimum(np.maximum(square, -most), most)
+        bend = left.curve - np.minimum(second, 0.5)
+        go, _ = direction(change / z.amounts - z.costs, bend, True)
         # near the solution a step may end nearer to where an unknown would be 0
         far = min(1.0, max(mean / money, left.bent))
-        return z.moved(go, min(1.0, (1 - min(0.1, max(far**1.5, 1e-9))) * z.reach(go)))
+        return z.moved(go, min(1.0, (1 - min(0.05, max(far**1.5, 1e-9))) * z.reach(go)))
 
     def _due(self, z: CompactState, left: CompactLeft) -> Floats:
         """What each product is to be at the centre, relative to the mean: the money of the pair's
         user, and the mean (harmonic, by use) of those who use the row. Equal targets would lose
         the users whose money is small."""
+        rows = self.rows
         own = z.v * left.level * (len(z.v) / left.money)
-        own = np.minimum(np.maximum(own, LIGHTEST), 1.0)
-        rows = left.used / self.rows.used(left.grid / own)
-        return np.concatenate([own[self.rows.n], rows])
+        pairs = np.minimum(np.maximum(own, LIGHTEST), 1.0)[rows.n]
+        return np.concatenate([pairs, left.used / rows.sums(z.a / pairs)[: rows.size]])
 
-    def _directions(self, z: CompactState, left: CompactLeft, slope: Floats) -> Direction:
-        """Newton steps; slope (N,): v moves by -slope dF.
+    def _directions(self, z: CompactState, left: CompactLeft) -> Direction:
+        """Newton steps.
 
         Raises
         ------
         LinAlgError : the matrix is singular.
         """
-        rows, factor, value, pairs = self.rows, self.factor, left.value, z.size[0]
+        rows, value, (pairs, size) = self.rows, left.value, z.size
         theta = z.a / (z.nu + DAMPING * value[rows.n])
         grid = rows.grid(theta)
-        fall = factor * slope
-        heat = factor * fall
+        fall = self.falling * (z.v / left.level)  # v moves by -fall times the share
+        heat = self.factor * fall
         ease = 1.0 / (1.0 + heat * np.add.reduce(grid, axis=0))
         cool = heat * ease
         coupled = rows.coupled(grid)
-        matrix = rows.gram(grid) - (coupled * cool) @ coupled.T
+        matrix = rows.gram(grid) - (coupled * cool).dot(coupled.T)
         solve = solver(matrix, z.s / z.price)
+        end = len(z.whole) - pairs - size
 
-        def direction(products: Floats, bend: Floats, exact: bool) -> tuple[CompactState, Floats]:
-            own, due = products[:pairs] / z.a, products[pairs:] / z.price
-            pull = theta * (left.dual + own - (value * bend)[rows.n])
-            held = rows.grid(pull)
-            total = np.add.reduce(held, axis=0)
-            price = solve(rows.used(held) - coupled @ (cool * total) - left.primal + due, exact)
-            rise = (total - price @ coupled) * ease
-            a = pull - theta * (rows.cost(price) + (heat * rise)[rows.n])
-            parts = [a, due - z.s * price / z.price, own - z.nu * a / z.a, price]
-            parts.append(-fall * rise - z.v * bend)
-            return CompactState(np.concatenate(parts), z.size), rise
+        def direction(change: Floats, bend: Floats, exact: bool) -> tuple[Floats, Floats]:
+            pull = theta * (left.dual + change[:pairs] - (value * bend)[rows.n])
+            sums = rows.sums(pull)
+            total = sums[size:]
+            lacking = sums[:size] - coupled.dot(cool * total) - left.primal
+            price = solve(lacking + change[pairs:], exact)
+            rise = (total - price.dot(coupled)) * ease
+            step = np.empty(len(z.whole))
+            step[:pairs] = pull - theta * rows.back(np.concatenate([price, heat * rise]))
+            step[pairs : pairs + size] = price
+            step[pairs + size : end] = -fall * rise - z.v * bend
+            step[end:] = change - z.costs * (step[: pairs + size] / z.amounts)
+            return step, rise
 
         return direction
 

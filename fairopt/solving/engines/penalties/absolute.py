@@ -41,8 +41,11 @@ LAST = 1e-13
 """complementarity, relative to all money, at the end of the path; rounding prevents less"""
 LIGHTEST = 1e-9
 """part of the mean money that a user counts as having at least, in the targets"""
-ENOUGH = 2e-13
+ENOUGH = 5e-13
 """relative errors at which nothing is left to gain"""
+FULLER, DEARER = 1.8, 0.1
+"""at the start, how many times more is full than half of each server; part of a pair's value that
+it costs above that, at least"""
 
 GOOD = 1e-10
 """relative error from which on the path ends soon after the error stops falling"""
@@ -93,13 +96,21 @@ class _Penalised:
             self.both = np.concatenate([of_user, self.use], axis=1)
 
     def start(self) -> CentringState:
-        """The first shares, marginal values at them, each server's money spread over its rows."""
-        a = self.ground.a0
-        v = self.weight * (a @ self.of_user) ** -min(self.alpha, 2.0)
+        """The first shares, marginal values at them, each server's money spread over its rows; no
+        product is below what it is to be at the centre: servers may be thousands of times larger
+        than others."""
+        a = FULLER * self.ground.a0
+        s = np.maximum(1.0 - a @ self.use, 0.1)
+        level = a @ self.of_user
+        v = self.weight * level ** -min(self.alpha, 2.0)
         value = self.of_user @ v
-        price = ((a * value) @ self.ground.even) * 2.0
-        nu = np.maximum(self.use @ price - value, 0.2 * value)
-        return CentringState.of(a, self.ground.s0, nu, price, v, np.zeros_like(v), np.zeros_like(a))
+        price = (a * value) @ self.ground.even
+        nu = np.maximum(self.use @ price - value, DEARER * value)
+        amounts = np.concatenate([a, s])
+        costs = np.concatenate([nu, price])
+        centre = float(amounts @ costs) / len(costs) * self._due(a, v, level)
+        costs = np.maximum(costs, centre / amounts)
+        return CentringState.of(amounts, costs, v, np.zeros_like(v), np.zeros_like(a))
 
     # -- the path -----------------------------------------------------------------------------
 
@@ -148,7 +159,8 @@ class _Penalised:
             p = self.across.w * self.across.away(level) / self.size
         if not self.within.none:
             e = self.within.w * self.within.away(z.a)
-        return CentringState.of(z.a, z.s, z.nu * moved, z.price * rows, v, p, e)
+        costs = np.concatenate([z.nu * moved, z.price * rows])
+        return CentringState.of(z.amounts, costs, v, p, e)
 
     def residuals(self, z: CentringState) -> CentringLeft:
         every = None
@@ -196,7 +208,7 @@ class _Penalised:
         mean = float(np.add.reduce(products)) / len(products)
         if not mean > 0:
             return None
-        due = self._due(z, level)
+        due = self._due(z.a, z.v, level)
         aim = direction(-products, curve, False)
         length = min(1.0, z.reach(aim))
         square = aim.amounts * aim.costs
@@ -213,7 +225,7 @@ class _Penalised:
         )
         # near the solution a step may end nearer to where an unknown would be 0
         far = min(1.0, max(mean / money, left.bent))
-        return z.moved(go, min(1.0, (1 - min(0.1, max(far**1.5, 1e-9))) * z.reach(go)))
+        return z.moved(go, min(1.0, (1 - min(0.05, max(far**1.5, 1e-9))) * z.reach(go)))
 
     def _eliminated(self, z: CentringState, left: CentringLeft, slope: Floats) -> Direction:
         """Newton steps by eliminating the shares, one positive definite system for both."""
@@ -242,28 +254,30 @@ class _Penalised:
             dlevel = da @ self.of_user
             dv = -slope * dlevel - z.v * bend
             dnu = (own - z.nu * da) / z.a
+            amounts, costs = np.concatenate([da, ds]), np.concatenate([dnu, dprice])
             if not pulls:
-                return CentringState.of(da, ds, dnu, dprice, dv, idle_p, idle_e)
+                return CentringState.of(amounts, costs, dv, idle_p, idle_e)
             dp = self.across.pull(dlevel, across, slope, force + dv)
             value = self.ground.least(z.v)
             de = self.within.pull(da, within, value, dual + dnu - self.both @ found)
-            return CentringState.of(da, ds, dnu, dprice, dv, dp, de)
+            return CentringState.of(amounts, costs, dv, dp, de)
 
         return direction
 
-    def _due(self, z: CentringState, level: Floats) -> Floats:
+    def _due(self, a: Floats, v: Floats, level: Floats) -> Floats:
         """What each product is to be at the centre, relative to the mean: the money of the pair's
         user, and the mean (harmonic, by use) of those who use the row. Equal targets would lose
         the users whose money is small."""
-        money = z.v * level
+        money = v * level
         own = money * (len(money) / np.add.reduce(money))
         own = np.minimum(np.maximum(own, LIGHTEST), 1.0)
         own = self.ground.least(own)
-        return np.concatenate([own, (z.a @ self.use) / ((z.a / own) @ self.use)])
+        return np.concatenate([own, (a @ self.use) / ((a / own) @ self.use)])
 
     def _system(self, z: CentringState) -> Any:
         """Solver of the positive definite system in users and rows, scaled to unit diagonal."""
-        m = self.both.T @ (self.both * self.within.part[:, None])
+        half = self.both * np.sqrt(self.within.part)[:, None]
+        m = half.T @ half  # of one array: half the products
         if not self.within.none:
             low = self.both.T @ self.within.rank
             m += low @ low.T

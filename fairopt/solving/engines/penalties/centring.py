@@ -28,10 +28,10 @@ class CentringState:
         self.v, self.p, self.e = whole[c:k], whole[k : k + users], whole[k + users :]
 
     @classmethod
-    def of(cls, *parts: Floats) -> CentringState:
-        """The state of the arrays a, s, nu, price, v, p and e."""
-        size = len(parts[0]), len(parts[1]), len(parts[4])
-        return cls(np.concatenate(parts), size)
+    def of(cls, amounts: Floats, costs: Floats, v: Floats, p: Floats, e: Floats) -> CentringState:
+        """The state of these arrays."""
+        size = len(e), len(amounts) - len(e), len(v)
+        return cls(np.concatenate([amounts, costs, v, p, e]), size)
 
     def moved(self, step: CentringState, length: float) -> CentringState:
         """The state after `length` times a step."""

@@ -53,7 +53,6 @@ class Ground:
         self.total = float(weight.sum())
         self.weight = weight / self.total
         self.log_weight = np.log(self.weight)
-        self.s0 = np.maximum(1.0 - self.a0 @ self.use, 0.1)
         self.size = float(np.exp(np.log(self.a0 @ self.levels).mean()))
         self.of_user = self.levels / self.size
         some = self.use > 0
