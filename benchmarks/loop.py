@@ -37,18 +37,19 @@ def cluster(users: int, servers: int, alike: bool, seed: int) -> fo.Instance:
     rng = np.random.default_rng(seed)
     kind = rng.integers(KINDS, size=servers) if alike else np.arange(servers)
     kinds = int(kind.max()) + 1
-    placement = (rng.random((users, kinds)) < 0.7)[:, kind]
-    placement[np.arange(users), rng.integers(0, servers, users)] = True
+    allowed = rng.random((users, kinds)) < 0.7
+    allowed[np.arange(users), rng.integers(0, kinds, users)] = True
     return fo.Instance(
         rng.uniform(0.1, 1, (users, RESOURCES)).round(2),
         rng.uniform(5, 20, (kinds, RESOURCES))[kind],
-        placement,
+        allowed[:, kind],
         rng.uniform(0.5, 2, users),
     )
 
 
-def change(planner: fo.Planner, rng: np.random.Generator, step: int) -> str:
-    """Change one thing, and say which."""
+def change(planner: fo.Planner, rng: np.random.Generator, step: int, alike: bool = False) -> str:
+    """Change one thing, and say which; `alike`: a user that comes may run on all servers of a kind
+    or none, and a node that comes is like another."""
     user = planner.users[rng.integers(len(planner.users))]
     server = planner.servers[rng.integers(len(planner.servers))]
     kind = str(
@@ -59,13 +60,22 @@ def change(planner: fo.Planner, rng: np.random.Generator, step: int) -> str:
     elif kind == "demand":
         planner.change_user(user, demand=rng.uniform(0.1, 1, RESOURCES).round(2))
     elif kind == "user comes":
-        some = [name for name in planner.servers if rng.random() < 0.7]
+        now = planner.instance()
+        like = np.unique(now.capacity, axis=0, return_inverse=True)[1].ravel()
+        like = like if alike else np.arange(len(like))
+        kinds = rng.random(int(like.max()) + 1) < 0.7
+        some = [name for name, k in zip(now.servers, like.tolist(), strict=True) if kinds[k]]
         planner.add_user(f"came{step}", rng.uniform(0.1, 1, RESOURCES).round(2), servers=some)
     elif kind == "user goes":
         planner.remove_user(user)
     elif kind == "node comes":
-        some = [name for name in planner.users if rng.random() < 0.7]
-        planner.add_server(f"came{step}", rng.uniform(5, 20, RESOURCES), users=some)
+        now, size = planner.instance(), rng.uniform(5, 20, RESOURCES)
+        open_ = rng.random(len(now.users)) < 0.7
+        if alike:
+            k = now.servers.index(server)
+            size, open_ = now.capacity[k], now.eligible[:, k]
+        some = [name for name, on in zip(now.users, open_.tolist(), strict=True) if on]
+        planner.add_server(f"came{step}", size, users=some)
     else:
         planner.remove_server(server)
     return kind
@@ -172,6 +182,7 @@ def loop(
     named: str,
     steps: int,
     most: float = np.inf,
+    alike: bool = False,
 ) -> Row:
     """One loop of so many changes, or of fewer if their answers take `most` seconds."""
     rng = np.random.default_rng(1)
@@ -185,7 +196,7 @@ def loop(
     for step in range(steps):
         if sum(row.seconds) > most:
             break
-        change(planner, rng, step)
+        change(planner, rng, step, alike)
         begin = time.process_time()
         answer = planner.answer()
         row.seconds.append(time.process_time() - begin)
@@ -291,7 +302,7 @@ def main() -> None:
             if settings.notion not in (None, notion.name):
                 continue
             told = f"of {KINDS} kinds" if alike else "all different"
-            found.append(loop(notion, inst, told, settings.steps, settings.seconds))
+            found.append(loop(notion, inst, told, settings.steps, settings.seconds, alike))
             print(line(found[-1].cells()), flush=True)
     if settings.write:
         text = page(found, settings.users, settings.servers, settings.steps, settings.seconds)
