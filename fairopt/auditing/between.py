@@ -43,7 +43,7 @@ class Differences:
     Parameters
     ----------
     users : every user of either answer, the largest relative loss first.
-    filled, freed : (server, resource) that are full after only, or before only.
+    filled, freed : (server, resource) that are full after only, or before only though still there.
     whole : the share that, given to everybody, is as good as the answer: after by before, less 1.
         None unless both answers are of one alpha-fair notion, users and weights.
     promised : the most that `whole` could be, said beforehand by the prices of before; it holds
@@ -108,7 +108,7 @@ def differences(before: Allocation, after: Allocation) -> Differences:
     return Differences(
         tuple(sorted(changes, key=lambda u: u.relative)),
         tuple([place for place in full[1] if place not in full[0]]),
-        tuple([place for place in full[0] if place not in full[1]]),
+        tuple([place for place in full[0] if place not in full[1] and _there(after, *place)]),
         *_whole(before, after),
     )
 
@@ -134,6 +134,10 @@ def _whole(before: Allocation, after: Allocation) -> tuple[float | None, float |
         priced = before.limit_prices > 0
         value += float((before.limit_prices[priced] * b.limit[priced]).sum())
     return whole, value / float(a.weight.sum()) - 1
+
+
+def _there(alloc: Allocation, server: str, resource: str) -> bool:
+    return server in alloc.instance.servers and resource in alloc.instance.resources
 
 
 def _full(alloc: Allocation) -> dict[tuple[str, str], None]:

@@ -20,6 +20,7 @@ from fairopt.certificates.bound import Proved, bound
 from fairopt.certificates.given import Given
 from fairopt.certificates.lighter import lighter, log_spent
 from fairopt.certificates.places import ROUND, Place, sums
+from fairopt.certificates.pooled import pooled
 from fairopt.certificates.question import Question
 from fairopt.certificates.search import ENOUGH, ROOMS, STEPS, SearchFound, place_of, search
 from fairopt.certificates.tolerance import TOLERANCE
@@ -120,7 +121,11 @@ def searched(
         if brief:
             tries = SOON
         rooms = ROOMS[:1] if brief else ROOMS
-        found = search(question, answer, floats, label, enough, tries, rooms)
+        found = None
+        if floats == 2 and label is None and not few(question):
+            found = pooled(question, answer, enough)
+        if found is None:
+            found = search(question, answer, floats, label, enough, tries, rooms)
         return of(question, answer if judged is None else judged, found)
 
 

@@ -6,19 +6,22 @@ from typing import Any
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
-from fairopt.certificates.proof import searched_once
+from fairopt.certificates.proof import nearer, searched_once
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion, on_its_own
-from fairopt.solving import levels_again
+from fairopt.solving import answering, levels_again, renamed
 from fairopt.solving.best import normalised
 from fairopt.solving.engines.again import matching
-from fairopt.solving.engines.point import AlphaQuestion
+from fairopt.solving.engines.point import AlphaQuestion, fitted
+from fairopt.solving.reduce import reduce as reducing
 
-CLOSE = 1e-9
+CLOSE = 1e-8
 """largest gap and residual of an answer from a start; any other is solved anew"""
 COLD = "solved anew"
+FEWER = 4
+"""so many times fewer pairs of merged users and servers are searched before all of them are"""
 
 
 def checked(start: Any, instance: Instance, notion: Notion) -> Allocation:
@@ -52,12 +55,36 @@ def answer(
     why = _unused(instance, notion, start)
     if why:
         return None, ({**step, "status": f"not used, {COLD}: {why}"},)
-    if notion.family == "max-min":
-        alloc = levels_again.again(instance, notion, score, start)
-        if alloc is None:
-            basis = " from its basis" if _many(instance) else ""
-            return None, ({**step, "status": f"not used, {COLD}{basis}"},)
-        return _close(alloc, step, gap)
+    # users and servers that are alike are led to the answer as one, like an answer without a start
+    small = reducing(instance, notion, score)
+    assert small.score is not None
+    begin = renamed.merged(start, small) if small.steps else start
+    levels = notion.family == "max-min"
+    lead = _levels if levels else _alpha_fair
+    alloc, status = lead(small.instance, small.notion, small.score, begin, step)
+    if alloc is None:
+        basis = " from its basis" if levels and _many(instance) else ""
+        return None, ({**step, "status": f"{status}, {COLD}{basis}"},)
+    if small.steps:
+        if not levels and small.instance.placement.size * FEWER <= instance.placement.size:
+            alloc = _nearer(alloc)
+        alloc = answering.split(alloc, instance, notion, score, small)
+    if not levels:
+        searched_once(alloc, min(gap, CLOSE))
+    return _close(alloc, step, gap)
+
+
+def _levels(
+    instance: Instance, notion: Notion, score: Floats, start: Allocation, step: dict[str, Any]
+) -> tuple[Allocation | None, str]:
+    """The max-min answer to which the start leads, or None and why."""
+    return levels_again.again(instance, notion, score, start), "not used"
+
+
+def _alpha_fair(
+    instance: Instance, notion: Notion, score: Floats, start: Allocation, step: dict[str, Any]
+) -> tuple[Allocation | None, str]:
+    """The alpha-fair answer to which the start leads, or None and why."""
     from fairopt.solving.engines.again import proximal
 
     alpha, inside = float(getattr(notion, "alpha", 0)), bool(getattr(notion, "weight_inside", 0))
@@ -67,15 +94,24 @@ def answer(
     if proximal.applies(question):
         begin = matching.matched(question, start.tasks, start.prices, start.instance)
     if begin is None:
-        return None, ({**step, "status": f"not used, {COLD}"},)
+        return None, "not used"
     found = proximal.follow(question, begin)
     step["rounds"], step["steps"] = found.rounds, found.steps
     if found.point is None:
-        return None, ({**step, "status": f"too far away, {COLD}"},)
+        return None, "too far away"
     p, mu = normalised(instance, *found.point.prices(instance))
-    alloc = Allocation(instance, notion, found.point.tasks(instance), p, mu, score=score)
-    searched_once(alloc, min(gap, CLOSE))
-    return _close(alloc, step, gap)
+    return Allocation(instance, notion, found.point.tasks(instance), p, mu, score=score), ""
+
+
+def _nearer(alloc: Allocation) -> Allocation:
+    """The point nearby that a search finds, or the answer as it is where it finds none."""
+    searched_once(alloc)
+    found = nearer(alloc)
+    if found is None:
+        return alloc
+    p, mu = normalised(alloc.instance, found["prices"], found["limit_prices"])
+    tasks = fitted(alloc.instance, found["tasks"])
+    return alloc.with_(tasks=tasks, prices=p, limit_prices=mu)
 
 
 def _close(

@@ -18,6 +18,7 @@ from fairopt.notions import Notion, on_its_own
 from fairopt.notions.notion import SameAs
 from fairopt.notions.way import Levels, OneProgram, Patterns, Procedure, Way
 from fairopt.solving.engines.point import Answer, How, fitted
+from fairopt.solving.reduce import Reduction
 from fairopt.solving.reduce import reduce as reducing
 
 SOLVERS = ("auto", "interior", "clarabel", "ecos", "scs", "highs")
@@ -105,8 +106,13 @@ def reduced(instance: Instance, notion: Notion, score: Floats, how: How) -> Allo
     small = reducing(instance, notion, score)
     assert small.score is not None
     found = answer(small.instance, small.notion, small.score, how)
-    if not small.steps:
-        return found
+    return split(found, instance, notion, score, small) if small.steps else found
+
+
+def split(
+    found: Allocation, instance: Instance, notion: Notion, score: Floats, small: Reduction
+) -> Allocation:
+    """The answer of the reduced problem, split among the users and servers of the original."""
     tasks, p, mu, levels = small.expand(
         found.tasks, found.prices, found.limit_prices, found.level_prices
     )

@@ -10,6 +10,7 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.by_rows import listed_prices
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats, Instance, Ints
+from fairopt.solving.reduce import Reduction
 
 PRICES = (
     "prices",
@@ -34,6 +35,46 @@ def columns(start: Allocation, instance: Instance) -> Floats:
     found = np.zeros(instance.ways.eligible.shape)
     found[np.ix_(new, here)] = held[np.ix_(old, there)]
     return np.where(instance.ways.eligible, np.maximum(found, 0.0), 0.0)
+
+
+def merged(start: Allocation, small: Reduction) -> Allocation:
+    """The start of a plain instance as one of its reduced problem: the tasks of a group together,
+    and the mean price of those of its servers that were there; groups that are new are left out."""
+    inst = small.original
+    users, servers = set(start.instance.users), set(start.instance.servers)
+    user = np.array([name in users for name in inst.users], dtype=bool)
+    server = np.array([name in servers for name in inst.servers], dtype=bool)
+    x = columns(start, inst)
+    # who lost a server runs as much as before on those it has left
+    old, new = _both(list(start.instance.users), list(inst.users))
+    left = x.sum(axis=1)
+    x[new] *= np.divide(start.totals[old], left[new], out=np.ones(len(new)), where=left[new] > 0)[
+        :, None
+    ]
+    by_server = np.zeros((len(x), len(small.servers.first)))
+    np.add.at(by_server.T, small.servers.of, x.T)
+    tasks = np.zeros((len(small.users.first), by_server.shape[1]))
+    np.add.at(tasks, small.users.of, by_server)
+    n = np.flatnonzero(small.users.sums(user) > 0)
+    many = small.servers.sums(server)
+    i = np.flatnonzero(many > 0)
+
+    def priced(told: Any) -> Any:
+        if told is None:
+            return None
+        whole = prices({"prices": told}, start.instance, inst)["prices"][:, small.resources]
+        found = np.zeros((len(many), whole.shape[1]))
+        np.add.at(found, small.servers.of, whole)
+        return found[i] / many[i][:, None]
+
+    levels = start.level_prices
+    return Allocation(
+        small.instance.select(n, i),
+        small.notion,
+        tasks[np.ix_(n, i)],
+        priced(start.prices),
+        level_prices=None if levels is None else np.array([priced(one) for one in levels]),
+    )
 
 
 def prices(told: dict[str, Any], before: Instance, instance: Instance) -> dict[str, Any]:
@@ -120,4 +161,4 @@ def _both(old: list[Any], new: list[Any]) -> tuple[Ints, Ints]:
     return both[:, 0], both[:, 1]
 
 
-__all__ = ["columns", "prices"]
+__all__ = ["columns", "merged", "prices"]

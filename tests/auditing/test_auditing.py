@@ -373,3 +373,12 @@ def test_with_modes_what_is_due_is_output_as_what_is_held() -> None:
     assert found.moved == pytest.approx(0, abs=1e-8)
     change = {each.user: each for each in fo.differences(found.answer, found.answer).users}
     assert change["a"].after == pytest.approx(4.5)
+
+
+def test_a_server_that_is_gone_is_not_said_to_be_no_longer_full() -> None:
+    before = fo.solve(TWO_NODES, fo.MaxMin())
+    assert set(fo.differences(before, before).freed) == set()
+    after = fo.solve(TWO_NODES.select([1, 2], [1]), fo.MaxMin())
+    assert fo.differences(before, after).freed == ()
+    wider = TWO_NODES.select([1, 2], [1]).replace(limit=[1.0, 1.0])
+    assert fo.differences(before, fo.solve(wider, fo.MaxMin())).freed == (("y", "gpu"),)

@@ -270,6 +270,7 @@ def test_order_does_not_matter():
         ([{"kind": "Deployment", "metadata": {"name": "web"}}], "items[0] (web): found the kind"),
         ([7], "items[0]: found 7; wanted a Node"),
         ([{"metadata": {"name": "x"}}], "items[0] (x): found no kind"),
+        ([{"schema": "fairopt/plan/v1"}], "found fairopt/plan/v1, which is fairopt's own"),
         ([{"kind": "Node"}], "items[0].metadata.name: found nothing"),
         ([{"kind": "Node", "metadata": {"name": "n"}}], "node n.status.allocatable: found nothing"),
         ([node(cpu="12QB")], "node n1.status.allocatable.cpu: found the text '12QB'"),

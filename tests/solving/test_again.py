@@ -303,3 +303,55 @@ def test_prices_of_users_are_found_in_few_passes_from_a_bad_guess(density, monke
     assert found.p == pytest.approx(exact.p, rel=1e-12)
     assert found.x == pytest.approx(exact.x, rel=1e-9)
     assert len(calls) < 20
+
+
+def kinds(rng, users=70, servers=48, many=4):
+    """Servers of a few kinds, open to users by kind; every third user is like the one before."""
+    kind = np.arange(servers) % many
+    allowed = rng.random((users, many)) < 0.7
+    allowed[np.arange(users), rng.integers(0, many, users)] = True
+    needed = rng.uniform(0.1, 1, (users, 3))
+    allowed[2::3], needed[2::3] = allowed[1::3][: users // 3], needed[1::3][: users // 3]
+    return fo.Instance(
+        needed,
+        rng.uniform(5, 20, (many, 3))[kind],
+        allowed[:, kind],
+        rng.uniform(0.5, 2, users),
+        users=[f"u{k}" for k in range(users)],
+        servers=[f"s{k}" for k in range(servers)],
+    )
+
+
+LED = [("proportional", weight), ("proportional", user_leaves)]
+"""notions and changes whose starts lead to an answer here"""
+
+
+@pytest.mark.parametrize("notion", [fo.ProportionalFair(), fo.AlphaFair(2.5), fo.MaxMin()])
+@pytest.mark.parametrize("change", [weight, server_leaves, user_leaves])
+def test_users_and_servers_that_are_alike_are_led_to_the_answer_as_one(notion, change):
+    rng = np.random.default_rng(5)
+    inst = kinds(rng)
+    last = fo.solve(inst, notion)
+    changed = change(inst, rng)
+    found, cold = fo.solve(changed, notion, start=last), fo.solve(changed, notion)
+    assert found.certificate.certified
+    np.testing.assert_allclose(found.shares, cold.shares, rtol=1e-7)
+    if found.steps[0]["status"] == "used":
+        merged = next(step for step in found.steps if step["step"] == "reduce")
+        assert merged["servers"][1] <= 5 and merged["users"][1] < merged["users"][0]
+    else:
+        assert (notion.name, change) not in LED
+
+
+def test_max_min_is_led_to_the_answer_of_merged_users_and_servers():
+    rng = np.random.default_rng(1)
+    inst, used = kinds(rng, 400, 16, 8), 0
+    last = fo.solve(inst, fo.MaxMin())
+    for change in (weight, weight, user_leaves):
+        inst = change(inst, rng)
+        found, cold = fo.solve(inst, fo.MaxMin(), start=last), fo.solve(inst, fo.MaxMin())
+        np.testing.assert_allclose(found.shares, cold.shares, rtol=1e-9)
+        merged = any(step.get("servers") == [16, 8] for step in found.steps)
+        used += found.steps[0]["status"] == "used" and merged
+        last = cold
+    assert used

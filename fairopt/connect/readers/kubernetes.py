@@ -145,6 +145,10 @@ class Collector:
             name = meta.get("name") if isinstance(meta, Mapping) else None
             named = f"{place} ({name})" if isinstance(name, str) and name else place
             found = f"the kind {kind!r}" if isinstance(kind, str) and kind else "no kind"
+            if isinstance(told := data.get("schema"), str):
+                found = (
+                    f"{told}, which is fairopt's own and no cluster (report and what-if take it)"
+                )
             self.faults.add(named, found, WANTED)
 
     def _take_armada(self, data: Mapping[str, Any], place: str) -> None:

@@ -1,0 +1,143 @@
+r"""Where servers have the same prices: the point near an answer by a search that takes them as one.
+
+A user then pays the same on all of them, and holds tasks on hundreds perhaps, which a Newton step
+(`steps`) would have to move together. What a search of the question with one server of each price
+finds says what each user pays, to the last digit, and how much it holds at each price. Every server
+keeps its part of that as the answer has it, moved until its full rows are full to the last digit:
+
+.. math:: \delta_c = x_c \, a_c \cdot y_i, \qquad
+          \Big( \sum_{c\ on\ i} x_c \, a_c a_c^T \Big) y_i = \mathrm{left}_i
+
+Shares move by as little as rows were short, which the bound counts squared. Nothing that is found
+here is believed: the point is judged by `bound` as any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fairopt.certificates import digits
+from fairopt.certificates.bound import bound
+from fairopt.certificates.columns import Grid
+from fairopt.certificates.given import Given
+from fairopt.certificates.places import Place, rest, sums
+from fairopt.certificates.question import Question
+from fairopt.certificates.search import ROOMS, SearchFound, search
+from fairopt.instance import Floats, Ints
+
+MANY, FEWER = 10_000, 4
+"""columns from which servers of the same price are looked for; so many times fewer prices than
+servers are few"""
+SAME = 1e-7
+"""part of the dearest in which two prices are told apart"""
+SPARE, ROUNDED = 2.0**-84, 2.0**-44
+"""left free of a full row: a part of it, and of what it was short or overrun by before, as what
+fills it is rounded"""
+
+
+def pooled(question: Question, answer: Given, enough: float) -> SearchFound | None:
+    """What the point proves, if its bound is `enough`; None if it is not, or prices are many."""
+    columns = question.columns
+    if not isinstance(columns, Grid) or columns.count < MANY or columns.demand.ndim > 2:
+        return None
+    if question.pulls is not None or question.bounded or len(columns.limited):
+        return None
+    of, many = _alike(columns, answer.price)
+    if FEWER * many > columns.shape[1]:
+        return None
+    held = answer.held
+    at = columns.owner(held) * many + of[held % columns.shape[1]]
+    had = np.bincount(at, answer.x, columns.shape[0] * many)
+    small = _together(question, of, many)
+    if small is None:
+        return None
+    price = np.zeros((many, columns.shape[2]))
+    price[of] = (answer.price / columns.row_unit).reshape(-1, columns.shape[2])
+    own = np.flatnonzero(had)
+    asked = price.ravel() * small.row_unit
+    begin = replace(answer, held=own, x=np.asarray(had[own], dtype=np.float64), price=asked)
+    found = search(small, begin, rooms=ROOMS[:1]).place
+    if found is None:
+        return None
+    wanted = np.zeros(len(had))
+    wanted[found.columns] = found.amount[0]
+    if ((wanted > 0) & ~(had > 0)).any():
+        return None
+    x = answer.x * (wanted / np.where(had > 0, had, 1.0))[at]
+    some = np.flatnonzero(x > 0)
+    each = (found.price / small.row_unit).reshape(2, many, -1)[:, of].reshape(2, -1)
+    begun = Place(
+        held[some],
+        digits.of(x[some], 2),
+        each * question.row_unit,
+        found.value,
+        found.log_unit,
+    )
+    place = _filled(question, columns, begun)
+    proved, eps = bound(question, place, sums(question, place))
+    worst = float(np.maximum(proved.below, proved.above).max())
+    return SearchFound(proved, place, eps) if worst <= enough else None
+
+
+def _alike(columns: Grid, price: Floats) -> tuple[Ints, int]:
+    """(I,) which prices each server has, and how many there are."""
+    each = (price / columns.row_unit).reshape(-1, columns.shape[2])
+    told = np.rint(each / (SAME * max(float(each.max(initial=0.0)), 1e-300)))
+    _, of = np.unique(told, axis=0, return_inverse=True)
+    return of.ravel(), int(of.max()) + 1
+
+
+def _together(question: Question, of: Ints, many: int) -> Question | None:
+    """The question with one server for all of the same prices; None where scores there differ."""
+    columns = question.columns
+    assert isinstance(columns, Grid)
+    users, _, resources = columns.shape
+    open_, score = None, None
+    if columns.eligible is not None:
+        open_ = np.stack([columns.eligible[:, of == k].any(axis=1) for k in range(many)], axis=1)
+    if columns.score is not None:
+        worth = columns.score
+        worth = worth if columns.eligible is None else np.where(columns.eligible, worth, 0.0)
+        score = np.stack([worth[:, of == k].max(axis=1) for k in range(many)], axis=1)
+        if not ((worth == score[:, of]) | (worth == 0)).all():
+            return None
+    row = (of[:, None] * resources + np.arange(resources)).ravel()
+    rhs = np.bincount(row, question.rhs * question.row_unit, many * resources)
+    unit = np.ldexp(1.0, np.frexp(np.where(rhs > 0, rhs, 1.0))[1] - 1)
+    grid = Grid(
+        (users, many, resources),
+        columns.demand,
+        unit,
+        score,
+        open_,
+        columns.limited,
+        columns.tasks_unit,
+    )
+    rhs = rhs / unit
+    return replace(question, columns=grid, rhs=rhs, unit=np.where(rhs > 0, rhs, 1.0), row_unit=unit)
+
+
+def _filled(question: Question, columns: Grid, place: Place) -> Place:
+    """The place with full rows, and those that are overrun, filled on each server."""
+    here, (_, servers, resources) = rest(question, place), columns.shape
+    left = (here.left - SPARE * question.unit - 4 * here.left_error).reshape(servers, resources)
+    full = (place.price[0] > 0).reshape(servers, resources) | (left < 0)
+    left = np.where(full, left, 0.0)
+    left -= np.where(full, ROUNDED * np.abs(left).max(axis=1)[:, None], 0.0)
+    n, i = np.divmod(place.columns, servers)
+    x, unit = place.amount[0], columns.row_unit.reshape(servers, resources)
+    need = [columns.demand[n, r] / unit[i, r] for r in range(resources)]
+    body = np.empty((servers, resources, resources))
+    for r, one in enumerate(need):
+        part = x * one
+        for s in range(r, resources):
+            body[:, r, s] = body[:, s, r] = np.bincount(i, part * need[s], servers)
+    body *= full[:, :, None] & full[:, None]
+    y = (np.linalg.pinv(body, hermitian=True) @ left[:, :, None])[:, :, 0]
+    more = x * sum(one * y[i, r] for r, one in enumerate(need))
+    return replace(place, amount=digits.plus(place.amount, more))
+
+
+__all__ = ["pooled"]
