@@ -238,43 +238,6 @@ how often the next line runs in another file. The model of `plan` stands in the 
 """
 
 
-TAIL = """
-
-## What was wanted and is not there
-
-About 50,000 lines in 250 files, of which 25 are crossed by `AlphaFair(2)`: the code has twice as
-many lines, since it answers more than it did then (own rules, whole tasks, fairness over time,
-nested rounds, starts, partitions). What stays, each because it was measured:
-
-- **The judge** is a third of the files that `AlphaFair(2)` crosses. It shares nothing with the
-  engines, which is why it can be believed.
-- **Small answers** (`engines/compact/`) have a method of their own: the path takes 2.2 to 3.9 times
-  as long on 3 x 2 to 100 x 20, and the whole answer would take 1.4 to 1.7 times.
-- **The trade-off** has two methods (`engines/penalties/`): of 432 trust draws over six and twelve
-  decades 31 come to the one in relative terms, which certifies them all. Without it general solvers
-  certify 30 of them, in 2.0 times the processor's time, and one is lost (equal levels beside
-  limits); targets of light users in the other method, as the path has them, change nothing.
-- **Price space, the pool and `start=`** are three methods, each the faster one in its place
-  ([where the engines change](crossovers.md)).
-
-A level of max-min is found on the frame of the path now; its own method and linear system (470
-lines) are gone. Seconds of the processor of whole answers, on a busy machine, before and after:
-20,000 users on 20 servers 46 and .5; 5,000 on 50 with limits 2.2 and .8; 3,000 on 60 with weights
-over three decades .5 to 2.2 and .2; 1,000 on 100 .11 and .10; but 3,000 on 30, everybody
-everywhere, .12 and .17, and 1,000 on 100 with 70 % of the pairs .15 and .22: the frame is of pairs.
-
-The central path, a second interior method of 327 lines, is gone: what it alone found was everybody
-at the limit, which is one linear program, and users of next to no money, who are answered last by
-the path itself ([the interior method](../maths/interior.md)). Of 900 hard draws with limits 896 are
-certified, as with it, and the same 2,159 of 2,160 trust draws.
-
-640 files and 52 crossed by `AlphaFair(2)` were aimed at. Files that were folded into their only
-user are those that read better so (four plots of simulations, prices of limits); papers, notions,
-commands and properties keep one file each, which is most of the small ones. Of the files that
-`AlphaFair(2)` crosses a third are the judge's, and a dozen run fewer than ten of their lines.
-"""
-
-
 def main(given: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--before", action="append", default=[], metavar="REVISION")
@@ -291,7 +254,9 @@ def main(given: list[str] | None = None) -> None:
         return
     before = "".join(f" --before {revision}" for revision in asked.before)
     how = f"\n\nMeasured by `python -m benchmarks.house{before} --write {asked.write}`.\n"
-    asked.write.write_text(HEAD + text + how.rstrip() + TAIL, encoding="utf-8")
+    # what is said below the figures stays
+    said = asked.write.read_text(encoding="utf-8").partition("\n## ")
+    asked.write.write_text(HEAD + text + how + "".join(said[1:]), encoding="utf-8")
 
 
 if __name__ == "__main__":

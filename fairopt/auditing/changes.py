@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from fairopt.files.tables import arrays_of, tables_of
+from fairopt.formulas.linear_program import LinearProgram
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats, Instance
 from fairopt.instance.labels import nearest
@@ -25,41 +27,31 @@ def fewest(system: Lowered, held: Floats, due: Floats) -> tuple[float, Floats] |
     ----------
     held : (P,) tasks of each column today. due : (N,) shares.
     """
-    from scipy.optimize import linprog
-    from scipy.sparse import eye_array, hstack, vstack
+    from scipy.sparse import hstack
 
-    columns, total = system.columns, system.matrix.shape[1]
-    share = system.of_user()
-    # unknowns: the tasks, the flows of lending, and how far each column's tasks are from today's
-    rows = system.matrix.multiply(1.0 / system.unit[:, None])
-    one = eye_array(columns)
-    flows = np.zeros((columns, total - columns))
-    kept = due > 0
-    scaled = share[kept].multiply(1.0 / due[kept][:, None])
-    idle = np.zeros((int(kept.sum()), total))
-    matrix = vstack(
-        [
-            hstack([rows, np.zeros((len(system.rhs), columns))]),
-            hstack([one, flows, -one]),
-            hstack([-one, flows, -one]),
-            hstack([-scaled, idle]),
-        ]
+    columns = system.columns
+    rules, flows = system.matrix[:, :columns], system.matrix[:, columns:]
+    # columns for more tasks than today, then for fewer of them
+    moved = replace(
+        system,
+        owner=np.tile(system.owner, 2),
+        server=np.tile(system.server, 2),
+        way=np.tile(system.way, 2),
+        score=np.concatenate([system.score, -system.score]),
+        matrix=hstack([rules, -rules, flows], format="csr"),
+        rhs=system.rhs - rules @ held,
     )
-    rhs = np.concatenate(
-        [system.rhs / system.unit, held, -held, np.full(int(kept.sum()), -(1 - SLACK))]
+    asked = np.where(due > 0, due * (1 - SLACK) - system.of_user() @ held, -np.inf)
+    found = LinearProgram(moved).most(
+        np.full(2 * columns, -0.5),
+        asked,
+        within=np.concatenate([np.full(columns, np.inf), held]),
+        unit=np.where(due > 0, due, 1.0),
     )
-    bounds = np.column_stack(
-        [
-            np.concatenate([np.zeros(columns), system.low, np.zeros(columns)]),
-            np.concatenate([np.full(columns, np.inf), system.high, np.full(columns, np.inf)]),
-        ]
-    )
-    cost = np.concatenate([np.zeros(total), np.full(columns, 0.5)])
-    answer = linprog(cost, A_ub=matrix.tocsr(), b_ub=rhs, bounds=bounds, method="highs")
-    if answer.x is None or answer.status != 0:
+    if found is None:
         return None
-    tasks = np.maximum(answer.x[:columns], 0.0)
-    return float(np.abs(tasks - held).sum() / 2), tasks
+    change = found.x[:columns] - found.x[columns:]
+    return float(np.abs(change).sum() / 2), np.maximum(held + change, 0.0)
 
 
 NUMBERS = {

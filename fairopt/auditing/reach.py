@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from fairopt.formulas.linear_program import LinearProgram
 from fairopt.formulas.lowered import CAPACITY, Lowered
 from fairopt.instance import Bools, Floats, Ints
 
@@ -78,10 +78,10 @@ class Reach:
 
 def reaches(today: Today, progress: Callable[[int, int], None] | None = None) -> list[Reach | None]:
     """What each user could hold; None where what is held today does not fit the cluster."""
-    program = _ReachProgram(today)
+    program = LinearProgram(today.system)
     found = []
     for user in range(len(today.share)):
-        found.append(program.reach(user))
+        found.append(_reach(program, today, user))
         if progress is not None:
             progress(user + 1, len(today.share))
     return found
@@ -112,52 +112,15 @@ def _most(low: Lowered) -> Floats:
         return np.asarray(np.bincount(low.owner, low.score / largest, low.shape[0]))
 
 
-class _ReachProgram:
-    """The linear program, scaled once: rows of capacity read `<= 1`, floors `>= 1`."""
-
-    def __init__(self, today: Today) -> None:
-        low = self.low = today.system
-        self.today = today
-        flows = low.matrix.shape[1] - low.columns
-        part = abs(low.matrix.multiply(1.0 / low.unit[:, None])).tocsc()
-        largest = np.asarray(part.max(axis=0).todense()).ravel()
-        self.unit = 1.0 / np.where(largest > 0, largest, 1.0)
-        self.rows = low.matrix.multiply(1.0 / low.unit[:, None]).multiply(self.unit[None, :])
-        self.shares = low.of_user().multiply(self.unit[None, : low.columns]).tocsr()
-        self.rhs = low.rhs / low.unit
-        self.bounds = np.column_stack(
-            [
-                np.concatenate([np.zeros(low.columns), low.low]),
-                np.concatenate([np.full(low.columns, np.inf), low.high]),
-            ]
-        )
-        self.bounds /= self.unit[:, None]
-        self.flows = flows
-
-    def reach(self, user: int) -> Reach | None:
-        """Solve the program of one user, and bound its answer by the prices found."""
-        from scipy.optimize import linprog
-        from scipy.sparse import hstack, vstack
-
-        low, today = self.low, self.today
-        kept = np.where(today.above(user), today.floor, today.share)
-        kept[user] = 0.0
-        asked = np.flatnonzero(kept > 0)
-        own = np.asarray(self.shares[[user]].todense()).ravel()
-        size = own.max()
-        matrix: Any = self.rows
-        rhs = self.rhs
-        if len(asked):
-            keep = self.shares[asked].multiply(-1.0 / kept[asked][:, None])
-            if self.flows:
-                keep = hstack([keep, np.zeros((len(asked), self.flows))])
-            matrix, rhs = vstack([self.rows, keep]), np.concatenate([rhs, -np.ones(len(asked))])
-        gain = np.concatenate([-own / size, np.zeros(self.flows)])
-        answer = linprog(gain, A_ub=matrix.tocsr(), b_ub=rhs, bounds=self.bounds, method="highs")
-        if answer.x is None or answer.status != 0:
-            return None
-        tasks = np.maximum(answer.x[: low.columns], 0.0) * self.unit[: low.columns]
-        price = np.maximum(-answer.ineqlin.marginals[: len(low.rhs)], 0.0) / low.unit
-        share = float((low.of_user()[[user]] @ tasks)[0])
-        most = bound(today, user, price)
-        return Reach(share, most, tasks, price)
+def _reach(program: LinearProgram, today: Today, user: int) -> Reach | None:
+    """Solve the program of one user, and bound its answer by the prices found."""
+    low = today.system
+    kept = np.where(today.above(user), today.floor, today.share)
+    kept[user] = 0.0
+    gain = np.where(low.owner == user, low.score, 0.0)
+    asked = np.where(kept > 0, kept, -np.inf)
+    found = program.most(gain, asked, unit=np.where(kept > 0, kept, 1.0))
+    if found is None:
+        return None
+    share = float(gain @ found.x)
+    return Reach(share, bound(today, user, found.price), found.x, found.price)

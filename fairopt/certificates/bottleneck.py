@@ -15,7 +15,8 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate, Check
 from fairopt.certificates.feasibility import feasibility
-from fairopt.certificates.per_server import TOLERANCE, left_of, verdict
+from fairopt.certificates.per_server import left_of, verdict
+from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import UsageError
 
 

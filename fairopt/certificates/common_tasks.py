@@ -16,8 +16,8 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.money import backed_cheapest, left_over, misplaced, steady, task_price
-from fairopt.certificates.per_server import TOLERANCE
 from fairopt.certificates.proof import measure
+from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas import rows
 from fairopt.instance import Floats, Instance
 

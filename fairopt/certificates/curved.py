@@ -27,8 +27,8 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import REFUTED, Certificate, Check
 from fairopt.certificates.feasibility import feasibility
-from fairopt.certificates.per_server import TOLERANCE, to_limit, verdict
-from fairopt.certificates.tolerance import ROUNDING
+from fairopt.certificates.per_server import to_limit, verdict
+from fairopt.certificates.tolerance import ROUNDING, TOLERANCE
 from fairopt.errors import Infeasible
 from fairopt.formulas import curves
 from fairopt.instance import Bools, Floats, Instance, Ints

@@ -7,8 +7,6 @@ are max-min fair, so a division with others is refuted, and it is known who is d
 
 from __future__ import annotations
 
-import contextlib
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -18,6 +16,7 @@ from fairopt import clock
 from fairopt.allocation import Allocation
 from fairopt.certificates.ruled.prices import PricesGiven, none, of_rules
 from fairopt.formulas.entitled import Entitled, entitled
+from fairopt.formulas.linear_program import FINE, LinearProgram
 from fairopt.formulas.lowered import Lowered, lower
 from fairopt.formulas.targets import Jump, PathPoint
 from fairopt.instance import Bools, Floats, Instance, remembered
@@ -36,55 +35,20 @@ _Round = tuple[float, float, Bools, Floats]
 """t, the part of a jump, who was stopped, prices"""
 
 
-@dataclass(frozen=True)
-class _Program:
-    """max t, or the value of all shares: share_n >= offset_n + slope_n t, and all rules."""
+def _highest(
+    program: LinearProgram, unit: Floats, slope: Floats, offset: Floats, most: float
+) -> tuple[float, Floats, Floats]:
+    """max t <= `most`, share_n >= offset_n + slope_n t: t, tasks (P,) of the columns, prices (M,).
 
-    low: Lowered
-    unit: Floats
-
-    def highest(
-        self, slope: Floats, offset: Floats, most: float, value: Floats | None = None
-    ) -> tuple[float, Floats, Floats]:
-        """t (at most `most`), tasks (P,) of the columns, prices (M,) of the rules.
-
-        Parameters
-        ----------
-        value : (N,) of a unit of share; the sum is maximised instead of t then.
-        """
-        from scipy.optimize import linprog
-        from scipy.sparse import bmat, csr_array, hstack
-
-        low = self.low
-        size = np.concatenate([self.unit[low.owner] / low.score, np.ones(len(low.low))])
-        rules = low.matrix.multiply(1.0 / low.unit[:, None]).multiply(size[None, :])
-        shares = (
-            low.of_user().multiply(1.0 / self.unit[:, None]).multiply(size[None, : low.columns])
-        )
-        scale = float(np.max(slope / self.unit, initial=0.0)) or 1.0
-        pace = csr_array((slope / self.unit / scale)[:, None])
-        flows = csr_array((len(self.unit), len(low.low)))
-        left = bmat([[hstack([-shares, flows]), pace], [rules, None]], format="csr")
-        right = np.concatenate([-offset / self.unit, low.rhs / low.unit])
-        goal = np.zeros(left.shape[1])
-        if value is None:
-            goal[-1] = -1.0
-        else:
-            worth = value * self.unit
-            goal[: low.columns] = -(worth / worth.max())[low.owner]
-        bounds = np.column_stack(
-            [
-                np.concatenate([np.zeros(low.columns), low.low, [0.0]]),
-                np.concatenate([np.full(low.columns, np.inf), low.high, [most * scale]]),
-            ]
-        )
-        exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-        found = linprog(goal, A_ub=left, b_ub=right, bounds=bounds, method="highs", options=exact)
-        if found.x is None:
-            raise _NoneError
-        price = np.maximum(-found.ineqlin.marginals[len(self.unit) :], 0.0) / low.unit
-        x = np.maximum(found.x[: low.columns] * size[: low.columns], 0.0)
-        return float(found.x[-1]) / scale, x, price
+    Parameters
+    ----------
+    unit : (N,) what each user could have alone.
+    """
+    asked = np.where((offset > 0) | (slope != 0), offset, -np.inf)
+    found = program.most(None, asked, slope, most, unit=unit, tolerance=FINE)
+    if found is None:
+        raise _NoneError
+    return found.t, found.x, found.price
 
 
 class _NoneError(Exception):
@@ -151,7 +115,7 @@ def _worked_out(alloc: Allocation, low: Lowered) -> tuple[list[_Round], Floats] 
     alone = (alloc.score * alloc.instance.alone).sum(axis=1)
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
     try:
-        return _rounds(asked, _Program(low, alone), alone)
+        return _rounds(asked, LinearProgram(low), alone)
     except _NoneError:
         return None
 
@@ -165,7 +129,7 @@ def lowest(alloc: Allocation) -> Floats:
     slope = np.where(level <= level.min() * (1 + SAME), alloc.shares, 0.0)
     alone = (alloc.score * alloc.instance.alone).sum(axis=1)
     try:
-        _, _, price = _Program(low, alone).highest(slope, np.zeros_like(slope), np.inf)
+        _, _, price = _highest(LinearProgram(low), alone, slope, np.zeros_like(slope), np.inf)
     except _NoneError:
         price = np.zeros(len(low.rhs))
     return low.named(price).capacity
@@ -179,15 +143,15 @@ def at_floors(alloc: Allocation, asked: Entitled, users: Bools) -> list[PricesGi
     found: list[PricesGiven] = []
     if low.columns > LARGEST:
         return []
-    program = _Program(low, (alloc.score * inst.alone).sum(axis=1))
+    program, alone = LinearProgram(low), (alloc.score * inst.alone).sum(axis=1)
     point = PathPoint.start(asked.tree, asked.floor, users)
     while point.free.any() and len(found) * low.columns < WORK:
         slope = np.where(point.free, asked.floor, 0.0)
         try:
-            t, x, price = program.highest(slope, asked.floor, 1.0)
+            t, x, price = _highest(program, alone, slope, asked.floor, 1.0)
         except _NoneError:
             break
-        stopped, price = _stopped(low, point, 0 * asked.floor, x, price, program.unit)
+        stopped, price = _stopped(low, point, 0 * asked.floor, x, price, alone)
         if t > FAR or not stopped.any():
             break
         found.append(_of(inst, low, price))
@@ -199,12 +163,15 @@ def tangent(alloc: Allocation, floor: Floats, value: Floats) -> PricesGiven:
     """Prices of the rules at which what each user has is best, a unit of its share being worth
     `value` (N,); at an optimum, with marginal values, they prove it. 0 if there are none."""
     inst, low = alloc.instance, lower(alloc.instance, alloc.score)
-    nothing, price = np.zeros(len(value)), np.zeros(len(low.rhs))
+    found = None
     if low.columns <= LARGEST:
         alone = (alloc.score * inst.alone).sum(axis=1)
-        with contextlib.suppress(_NoneError):
-            price = _Program(low, alone).highest(nothing, floor, 0.0, value)[2]
-    return _of(inst, low, price)
+        worth = value / (value * alone).max()
+        asked = np.where(floor > 0, floor, -np.inf)
+        found = LinearProgram(low).most(
+            worth[low.owner] * low.score, asked, unit=alone, tolerance=FINE
+        )
+    return _of(inst, low, np.zeros(len(low.rhs)) if found is None else found.price)
 
 
 def _of(inst: Instance, low: Lowered, price: Floats) -> PricesGiven:
@@ -214,7 +181,7 @@ def _of(inst: Instance, low: Lowered, price: Floats) -> PricesGiven:
     return PricesGiven(*named[:4], of_rules(inst, named.rules), places)
 
 
-def _rounds(asked: Entitled, program: _Program, alone: Floats) -> tuple[list[_Round], Floats]:
+def _rounds(asked: Entitled, program: LinearProgram, alone: Floats) -> tuple[list[_Round], Floats]:
     """The rounds and the tasks of the last program."""
     found: list[_Round] = []
     base, held = asked.base, asked.floor - asked.base
@@ -229,12 +196,12 @@ def _rounds(asked: Entitled, program: _Program, alone: Floats) -> tuple[list[_Ro
             piece = point.piece()
             if isinstance(piece, Jump):
                 line = piece.end.due - point.due
-                part, x, price = program.highest(line, point.due + base, 1.0)
+                part, x, price = _highest(program, alone, line, point.due + base, 1.0)
                 ended = part < 1 - SAME
                 point, jump = piece.at(part if ended else 1), max(part, 1e-300) if ended else 1.0
             else:
                 offset = point.due + base - piece.slope * point.t
-                t, x, price = program.highest(piece.slope, offset, float(piece.until))
+                t, x, price = _highest(program, alone, piece.slope, offset, float(piece.until))
                 ended, jump = t < piece.until * (1 - SAME), 0.0
                 if not ended:
                     point = piece.at(piece.until)

@@ -8,10 +8,8 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
+from fairopt.certificates.tolerance import FEASIBLE
 from fairopt.instance import Floats
-
-TOLERANCE = 1e-9
-"""a capacity or limit may be exceeded by one part in 1e9"""
 
 
 def feasibility(alloc: Allocation) -> tuple[Check, ...]:
@@ -34,7 +32,7 @@ def feasibility(alloc: Allocation) -> tuple[Check, ...]:
 def _at_most(name: str, over: Floats, *names: tuple[str, ...]) -> Check:
     """That nothing is overrun by more than the tolerance; the worst place if anything is."""
     top = float(over.max())
-    return Check.of(name, max(0.0, top), TOLERANCE, "" if top <= 0 else _at(over, *names))
+    return Check.of(name, max(0.0, top), FEASIBLE, "" if top <= 0 else _at(over, *names))
 
 
 def _negative(alloc: Allocation, users: slice) -> Floats:

@@ -17,7 +17,7 @@ USUAL = 2.0**-300, 2.0**300
 """prices are not scaled if the money of the dearest resource or limit is between these"""
 LEAST = float(np.finfo(np.float64).tiny)
 """a smaller price of a task has lost digits and counts as 0"""
-TOLERANCE = 1e-6
+FULL = 1e-6
 """a resource is full for a user if what is left runs at most this part of what it has alone"""
 
 DEAR = 1e-5
@@ -74,7 +74,7 @@ def left_over(inst: Instance, used: Floats) -> Floats:
 def backed_cheapest(alloc: Allocation) -> Floats:
     """(N,) cheapest price of a unit of share, counting only resources that are full for the user.
 
-    A resource is full for a user on a server if what is left would run at most `TOLERANCE` of what
+    A resource is full for a user on a server if what is left would run at most `FULL` of what
     the user could run there alone, its limit included. The user's own limit is treated alike. The
     result is 0 for a user that could be given more on some server.
     """
@@ -88,11 +88,11 @@ def backed_cheapest(alloc: Allocation) -> Floats:
         cost = np.zeros(size.shape)
         for r in range(inst.shape[2]):
             need = demand[:, :, r]
-            full = left[:, r] <= TOLERANCE * need * size
+            full = left[:, r] <= FULL * need * size
             cost += np.where(full, need * alloc.prices[:, r], 0.0)
         if alloc.limit_prices is not None:
             spare = np.maximum(limit - alloc.totals[users, None], 0.0)
-            cost += np.where(spare <= TOLERANCE * size, alloc.limit_prices[users, None], 0.0)
+            cost += np.where(spare <= FULL * size, alloc.limit_prices[users, None], 0.0)
         cost[cost < LEAST] = 0.0
         price = np.full(cost.shape, np.inf)
         np.divide(cost, alloc.score[users], out=price, where=inst.eligible[users])

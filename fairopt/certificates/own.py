@@ -21,13 +21,11 @@ from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.ruled import feasible
 from fairopt.certificates.ruled.answer import Ruled
 from fairopt.certificates.ruled.prices import told
+from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.certificates.universal import universal_bound
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats
-
-TOLERANCE = 1e-6
-"""promise P2"""
 
 
 def judge(alloc: Allocation, gradient: ArrayLike) -> Certificate:

@@ -34,11 +34,9 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.certificates.feasibility import feasibility
-from fairopt.certificates.tolerance import ROUNDING
+from fairopt.certificates.tolerance import ROUNDING, TOLERANCE
 from fairopt.instance import Bools, Floats
 
-TOLERANCE = 1e-6
-"""largest gap of a certified answer"""
 CLEAR = 1e-3
 """an answer that fails a condition by more than this is refuted: rounding cannot explain it"""
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
-from fairopt.certificates.feasibility import TOLERANCE
 from fairopt.certificates.own import kept
+from fairopt.certificates.tolerance import FEASIBLE
 from fairopt.exact import as_printed
 from fairopt.formulas.room import Room
 from fairopt.instance import Bools, Floats, Instance
@@ -132,7 +132,7 @@ def _packings(
             found.append(_Packing(i, count - machines, {}))
     if stated or (inst.count > 1).any():
         checks.append(Check.of("packing adds up", worst_sum, _WHOLE, sum_at))
-        checks.append(Check.of("capacity of every machine", worst_use, TOLERANCE, use_at))
+        checks.append(Check.of("capacity of every machine", worst_use, FEASIBLE, use_at))
     return found, missing
 
 

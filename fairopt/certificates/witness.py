@@ -10,6 +10,8 @@ import numpy as np
 from fairopt import clock
 from fairopt.allocation import Allocation
 from fairopt.formulas import penalties, welfare
+from fairopt.formulas.linear_program import LinearProgram
+from fairopt.formulas.lowered import lower
 from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats
 
@@ -70,27 +72,13 @@ def better(alloc: Allocation, goal: Goal, rounds: int = 60) -> tuple[Floats, flo
     point, then the best point of the segment to it is searched. The value is computed in NumPy from
     the tasks returned; 0 if nothing better was found.
     """
-    from scipy.optimize import linprog
-    from scipy.sparse import coo_array, vstack
-
     inst = alloc.instance
     n, i = inst.pairs
     users, servers, resources = inst.shape
     if len(n) > LARGEST or clock.over():
         return alloc.tasks, 0.0
-    pair = np.arange(len(n))
-    use = coo_array(
-        (
-            inst.pair_part.ravel(),
-            ((i[:, None] * resources + np.arange(resources)).ravel(), np.repeat(pair, resources)),
-        ),
-        shape=(servers * resources, len(n)),
-    )
-    limited = np.isfinite(inst.limit)
-    cap = coo_array(
-        (1.0 / inst.limit[n[limited[n]]], (n[limited[n]], pair[limited[n]])), shape=(users, len(n))
-    )
-    left = vstack([use, cap]).tocsr()
+    low = lower(inst, alloc.score)
+    left: Any = low.matrix.multiply(1.0 / low.rhs[:, None]).tocsr()
     start = np.maximum(alloc.tasks[n, i], 0.0)
     over = float((left @ start).max())
     start = start / max(over, 1.0)
@@ -104,19 +92,15 @@ def better(alloc: Allocation, goal: Goal, rounds: int = 60) -> tuple[Floats, flo
         even = inst.alone[n, i] / (users * np.bincount(n, minlength=users)[n] * resources)
         x = 0.9 * start + 0.1 * even / max(float((left @ even).max()), 1.0)
     reached = [value(x)]
-    size = inst.alone[n, i]
-    scaled: Any = left.multiply(size[None, :]).tocsr()
+    program = LinearProgram(low)
     for _ in range(rounds):
-        gain = goal.slope(x) * size
-        top = float(np.abs(gain).max(initial=0.0))
-        if not 0 < top < np.inf:
+        gain = goal.slope(x)
+        if not 0 < float(np.abs(gain).max(initial=0.0)) < np.inf:
             break
-        gain = gain / top
-        found = linprog(-gain, A_ub=scaled, b_ub=np.ones(left.shape[0]), method="highs")
-        if found.x is None:
+        found = program.most(gain)
+        if found is None:
             break
-        target = np.maximum(found.x, 0.0) * size
-        target = target / max(float((left @ target).max()), 1.0)
+        target = found.x / max(float((left @ found.x).max()), 1.0)
         moved = x + best_step(value, x, target) * (target - x)
         reached.append(value(moved))
         if not reached[-1] > reached[-2]:

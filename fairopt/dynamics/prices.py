@@ -18,6 +18,7 @@ are equally cheap, and no constant step settles: tasks stay off by about the ste
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,8 @@ HOLD = 200
 SETTLED, RESTLESS, FREE = "settled", "restless", "free"
 CEILING = 1e12
 """a user who could buy this many times what it is due has found everything free"""
+LONGEST = 64
+"""prices that are remembered, so that a shorter cycle of them is followed once"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,26 +94,26 @@ def by_prices(exact: Allocation, theta: float, most: int = 100_000) -> Priced:
     inst = _checked(exact, theta, most)
     needed.check(1e3 * most, 1, 0.0, "steps")  # a step is a few calls of NumPy, not an event
     part, due = inst.part_of_row(), exact.totals
-    offered = inst.pool > 0
-    price = np.where(offered, 1.0, 0.0)
+    price = np.where(inst.pool > 0, 1.0, 0.0)
     tasks, mean, averaged, last = due, np.zeros(len(due)), 0, -1
+    known: dict[bytes, _Step | None] = {}
     for step in range(most):
-        cost = np.where(inst.eligible, (part * price).sum(axis=2), np.inf)
-        least = cost.min(axis=1)
-        if (least * due * CEILING < inst.weight).any():
+        key = price.tobytes()
+        if key not in known:
+            if len(known) == LONGEST:
+                known.clear()
+            known[key] = _step(inst, part, due, price, theta)
+        found = known[key]
+        if found is None:
             return Priced(theta, FREE, None, tasks, mean, np.inf, np.inf)
-        tasks = inst.weight / least
-        if np.abs(tasks / due - 1).max() > WITHIN:
+        tasks, away, price = found
+        if away:
             last = step
         elif step - last > HOLD:
             break
         if 2 * step >= most:
             averaged += 1
             mean += (tasks - mean) / averaged
-        bought = cost <= least[:, None] * (1 + 1e-12)
-        placed = tasks[:, None] * bought / bought.sum(axis=1, keepdims=True)
-        excess = np.einsum("ni,nir->ir", placed, part) - 1.0
-        price = np.where(offered, np.maximum(price + theta * excess, 0.0), 0.0)
     settled = last + 1 < most - HOLD
     if settled or not averaged:
         mean = tasks
@@ -119,6 +122,28 @@ def by_prices(exact: Allocation, theta: float, most: int = 100_000) -> Priced:
     return Priced(
         theta, ended, last + 1 if settled else None, sealed(tasks), sealed(mean), off, mean_off
     )
+
+
+class _Step(NamedTuple):
+    """Tasks (N,) bought, whether they are away from what is due, and the prices (I, R) after."""
+
+    tasks: Floats
+    away: bool
+    price: Floats
+
+
+def _step(inst: Instance, part: Floats, due: Floats, price: Floats, theta: float) -> _Step | None:
+    """A step of the prices (I, R); None where somebody pays next to nothing."""
+    cost = np.where(inst.eligible, (part * price).sum(axis=2), np.inf)
+    least = cost.min(axis=1)
+    if (least * due * CEILING < inst.weight).any():
+        return None
+    tasks = inst.weight / least
+    bought = cost <= least[:, None] * (1 + 1e-12)
+    placed = tasks[:, None] * bought / bought.sum(axis=1, keepdims=True)
+    excess = np.einsum("ni,nir->ir", placed, part) - 1.0
+    after = np.where(inst.pool > 0, np.maximum(price + theta * excess, 0.0), 0.0)
+    return _Step(tasks, bool(np.abs(tasks / due - 1).max() > WITHIN), after)
 
 
 def edge(exact: Allocation) -> float | None:

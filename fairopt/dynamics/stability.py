@@ -13,12 +13,15 @@ L < 1, so that sum_k n_k^(1+alpha) / (rho_k^alpha mu_k) falls (Bonald and Massou
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from fairopt.dynamics.rates import NAMED
-from fairopt.errors import BadInput, Fault, Infeasible
+from fairopt.errors import BadInput, Fault, Infeasible, SolverFailure
+from fairopt.formulas.linear_program import LinearProgram
+from fairopt.formulas.lowered import lower
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair, Notion
 
@@ -80,36 +83,23 @@ def load_on_servers(instance: Instance, loads: Any) -> tuple[float, dict[str, di
     ------
     BadInput : `loads` of another length, negative or not finite.
     """
-    from scipy.optimize import linprog
-
     instance.only_plain("the load of a cluster")
-    from scipy.sparse import coo_array, hstack
-
     rho = np.asarray(loads, dtype=np.float64)
-    users, servers, resources = instance.shape
+    users, servers, _ = instance.shape
     if rho.shape != (users,) or not np.isfinite(rho).all() or (rho < 0).any():
         found = f"{np.array2string(rho, threshold=6)}"
         raise BadInput([Fault("loads", found, f"{users} finite numbers >= 0, one a user")])
-    n, i = instance.pairs
-    pairs = np.arange(len(n))
-    part = instance.pair_part
-    row = (i[:, None] * resources + np.arange(resources)).ravel()
-    use = coo_array(
-        (part.ravel(), (row, np.repeat(pairs, resources))), shape=(servers * resources, len(n))
-    )
-    per_user = coo_array((np.ones(len(n)), (n, pairs)), shape=(users, len(n)))
-    found = linprog(
-        np.concatenate([np.zeros(len(n)), [1.0]]),
-        A_ub=hstack([use, coo_array(-np.ones((servers * resources, 1)))]).tocsr(),
-        b_ub=np.zeros(servers * resources),
-        A_eq=hstack([per_user, coo_array((users, 1))]).tocsr(),
-        b_eq=rho,
-        method="highs",
-    )
-    price = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0).reshape(servers, resources)
+    if not rho.any():
+        return 0.0, {}
+    # the work fits t times the capacities where 1/t of it fits these
+    low = lower(replace(instance, limit=np.full(users, np.inf)), np.ones((users, servers)))
+    best = LinearProgram(low).most(floor=np.where(rho > 0, 0.0, -np.inf), slope=rho)
+    if best is None:
+        raise SolverFailure("HiGHS finds no load of this work on this cluster")
+    price = low.named(best.price / best.t).capacity * instance.pool
     named = {
         server: {r: float(p) for r, p in zip(instance.resources, line, strict=True) if p > 1e-9}
         for server, line in zip(instance.servers, price, strict=True)
         if (line > 1e-9).any()
     }
-    return float(found.x[-1]), named
+    return 1.0 / best.t, named

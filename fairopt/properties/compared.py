@@ -10,6 +10,8 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
+from fairopt.formulas.linear_program import LinearProgram
+from fairopt.formulas.lowered import lowered
 from fairopt.instance import Bools, Floats, Instance, Ints
 from fairopt.instance.quotas.alone import most_output
 
@@ -94,28 +96,19 @@ def _limited(
     inst: Instance, own: slice, demand: Floats, most_on: Floats, n: int, bundle: Floats
 ) -> float:
     """The most output of a user with modes and limits with one bundle (I, R): a linear program."""
-    from scipy.optimize import linprog
-
     ways = inst.ways
-    k, i = np.nonzero(ways.eligible[own])
-    each = demand[k, i] if demand.shape[1] > 1 else demand[k, 0]
-    columns = np.arange(len(k))
-    rows, rhs = [], []
-    for r in range(bundle.shape[1]):
-        used = np.zeros((len(bundle), len(k)))
-        used[i, columns] = each[:, r]
-        rows.append(used)
-        rhs.append(bundle[:, r])
-    on = np.zeros((len(bundle), len(k)))
-    on[i, columns] = 1.0
-    rows.append(on[np.isfinite(most_on)])
-    rhs.append(most_on[np.isfinite(most_on)])
-    if np.isfinite(inst.limit[n]):
-        rows.append(np.ones((1, len(k))))
-        rhs.append(inst.limit[n : n + 1])
-    speed = ways.speed[own][k]
-    found = linprog(-speed, A_ub=np.vstack(rows), b_ub=np.concatenate(rhs), method="highs")
-    return float(speed @ np.maximum(found.x, 0.0)) if found.x is not None else np.nan
+    eligible = ways.eligible[own] & ((bundle > 0) | (demand == 0)).all(axis=2)
+    low = lowered(
+        eligible,
+        np.zeros(len(eligible), dtype=np.int64),
+        ways.demand[own],
+        np.broadcast_to(ways.speed[own][:, None], eligible.shape),
+        bundle,
+        inst.limit[n : n + 1],
+        limit_on=most_on[None],
+    )
+    found = LinearProgram(low).most(low.score)
+    return np.nan if found is None else float(low.score @ found.x)
 
 
 __all__ = ["circles", "demanded", "most", "of_linear_demand", "parts", "wanting"]

@@ -6,6 +6,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
+from fairopt.formulas.linear_program import FINE, LinearProgram
 from fairopt.formulas.lowered import lower
 from fairopt.instance import Floats
 from fairopt.properties.compared import of_linear_demand
@@ -13,7 +14,6 @@ from fairopt.properties.compared import of_linear_demand
 TOLERANCE = 1e-6
 _LOSS = 1e-9
 """part of its tasks that a user may lose to rounding in the dominating allocation"""
-_EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 @of_linear_demand
@@ -63,47 +63,25 @@ def pareto_optimal(alloc: Allocation) -> Check:
 
 def _dominating(alloc: Allocation) -> Floats | None:
     """(N,) output of the linear program, within all rows; None if it has no answer."""
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array, hstack, vstack
-
     inst = alloc.instance
     low = lower(inst, np.ones(inst.shape[:2]))
-    columns, flows = low.columns, len(low.low)
-    # tasks in units of what a column can run alone, rows in parts of their size
-    rows = low.matrix.multiply(1.0 / low.unit[:, None]).tocsc()
-    size = 1.0 / np.abs(rows).max(axis=0).toarray().ravel()
-    rows = rows.multiply(size[None, :]).tocsr()
+    # rows in parts of their size, users in parts of what they could have alone
+    rows = low.matrix.multiply(1.0 / low.unit[:, None]).tocsr()[:, : low.columns]
     whole = inst.alone.sum(axis=1)
-    mine = low.of_user().multiply(size[None, :columns]).multiply(1.0 / whole[:, None]).tocsr()
-    rhs = low.rhs / low.unit
-    start = np.maximum(alloc.by_way, 0.0)[low.way, low.server] / size[:columns]
-    allowing = not flows and not low.signed.any() and bool((rhs >= 0).all())
+    mine, rhs = low.of_user(), low.rhs / low.unit
+    start = np.maximum(alloc.by_way, 0.0)[low.way, low.server]
+    allowing = not len(low.low) and not low.signed.any() and bool((rhs >= 0).all())
     if allowing:
         start = start / _beyond(rows @ start, rhs)
     floor = mine @ start
     if not allowing:  # what the answer is beyond a row by rounding is no loss of anybody
         floor = floor * (1 - _LOSS / 2)
-    idle = csr_array((len(floor), flows))
-    found = linprog(
-        -np.concatenate([np.asarray(mine.sum(axis=0)).ravel(), np.zeros(flows)]),
-        A_ub=vstack([rows, hstack([-mine, idle])]).tocsr(),
-        b_ub=np.concatenate([rhs, -floor]),
-        bounds=np.column_stack(
-            [
-                np.concatenate([np.zeros(columns), low.low / size[columns:]]),
-                np.concatenate([np.full(columns, np.inf), low.high / size[columns:]]),
-            ]
-        ),
-        method="highs",
-        options=_EXACT,
-    )
-    if found.x is None:
+    gain = low.score / whole[low.owner]
+    found = LinearProgram(low).most(gain, floor, unit=whole, tolerance=FINE)
+    if found is None:
         return None
-    y = np.maximum(found.x[:columns], 0.0)
-    if allowing:
-        y = y / _beyond(rows @ y, rhs)
-    better: Floats = (mine @ y) * whole
-    return better
+    x = found.x / _beyond(rows @ found.x, rhs) if allowing else found.x
+    return np.asarray(mine @ x)
 
 
 def _beyond(used: Floats, rhs: Floats) -> float:

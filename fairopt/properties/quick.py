@@ -15,7 +15,9 @@ from fairopt import criteria
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
 from fairopt.errors import FairoptError
-from fairopt.instance import Floats, Instance
+from fairopt.formulas.linear_program import LinearProgram
+from fairopt.formulas.lowered import lower
+from fairopt.instance import Instance
 from fairopt.notions import Notion, on_its_own
 from fairopt.notions.notion import SameAs
 from fairopt.notions.way import Levels
@@ -55,56 +57,28 @@ def _over_time(instance: Instance, notion: Notion, way: SameAs) -> Allocation:
 def _levels(instance: Instance, notion: Notion, way: Levels) -> Allocation | None:
     """Lexicographic max-min, by one small linear program per level.
 
-    Variables are the tasks of each pair, divided by those of the user alone there, and the level t.
+    Where scores differ by server tasks are not unique, and `solve` could find others.
     """
-    from scipy.optimize import linprog
-
     score = criteria.score(instance, notion.criterion)
-    n, i = instance.pairs
-    if not np.allclose(score[n, i], score.max(axis=1)[n], rtol=1e-12, atol=0.0):
-        return None  # tasks are not unique: this method could find others than `solve`
-    users, servers, resources = instance.shape
-    size = instance.alone[n, i]
-    pairs = np.arange(len(n))
-    use = np.zeros((servers * resources, len(n) + 1))
-    part = instance.pair_part * size[:, None]
-    for r in range(resources):
-        use[i * resources + r, pairs] = part[:, r]
-    share = np.zeros((users, len(n) + 1))
-    share[n, pairs] = score[n, i] * size / instance.weight[n]
-    scale = share.max()
-    share /= scale
-    limited = np.flatnonzero(np.isfinite(instance.limit))
-    most = np.zeros((len(limited), len(n) + 1))
-    for row, user in enumerate(limited):
-        most[row, pairs[n == user]] = size[n == user] / instance.limit[user]
-    frozen, level = np.zeros(users, dtype=bool), np.zeros(users)
-    goal = np.zeros(len(n) + 1)
-    goal[-1] = -1.0
-    bought = []
+    low = lower(instance, score)
+    if not np.allclose(low.score, score.max(axis=1)[low.owner], rtol=1e-12, atol=0.0):
+        return None
+    program, unit = LinearProgram(low), (instance.alone * score).sum(axis=1)
+    frozen, level = np.zeros(len(unit), dtype=bool), np.zeros(len(unit))
+    bought, x = [], np.zeros(low.columns)
     while not frozen.all():
-        rows = -share.copy()
-        rows[~frozen, -1] = 1.0
-        found = linprog(
-            goal,
-            A_ub=np.vstack([use, most, rows]),
-            b_ub=np.concatenate([np.ones(len(use) + len(most)), np.where(frozen, -level, 0.0)]),
-            method="highs-ds",
-        )
-        if found.x is None:
+        found = program.most(floor=level, slope=np.where(frozen, 0.0, instance.weight), unit=unit)
+        if found is None:
             return None
-        price = -np.asarray(found.ineqlin.marginals)
-        newly = ~frozen & (price[len(use) + len(most) :] > _PRICED)
+        newly = ~frozen & (found.paid * unit > _PRICED * (found.paid * unit).max())
         if not newly.any():
             return None
-        level[newly] = found.x[-1]
+        level[newly] = found.t * instance.weight[newly]
         frozen |= newly
-        paid = np.maximum(price[: len(use)], 0.0).reshape(servers, resources)
-        bought.append(paid / np.where(instance.pool > 0, instance.pool, 1.0))
-    x: Floats = np.asarray(found.x)[:-1]
-    x = np.maximum(x, 0.0) / max(1.0, float((np.vstack([use, most])[:, :-1] @ x).max()))
-    tasks = np.zeros((users, servers))
-    tasks[n, i] = x * size
+        bought.append(low.named(found.price).capacity)
+        x = found.x
+    used = low.matrix @ x / low.rhs
+    tasks = low.tasks(x / max(1.0, float(used.max())), len(unit))
     return Allocation(instance, notion, tasks, level_prices=np.array(bought), score=score)
 
 

@@ -7,10 +7,8 @@ import numpy as np
 from fairopt.allocation.check import Check
 from fairopt.certificates.ruled import lending
 from fairopt.certificates.ruled.answer import Ruled
+from fairopt.certificates.tolerance import FEASIBLE
 from fairopt.instance import Floats
-
-TOLERANCE = 1e-9
-"""a rule may be missed by one part in 1e9"""
 
 ROUNDING = 2.0**-48
 """part of a row by which rounding may overrun it"""
@@ -42,15 +40,15 @@ def checks(ruled: Ruled, floor: Floats) -> tuple[Check, ...]:
     found = [
         _worst("tasks >= 0", part, 0.0, names, inst.servers),
         _worst("placement", stray, 0.0, names, inst.servers),
-        _worst("capacity", _beyond(ruled.used, inst.pool), TOLERANCE, inst.servers, inst.resources),
-        _worst("limit", _beyond(ruled.running, inst.limit), TOLERANCE, inst.users),
+        _worst("capacity", _beyond(ruled.used, inst.pool), FEASIBLE, inst.servers, inst.resources),
+        _worst("limit", _beyond(ruled.running, inst.limit), FEASIBLE, inst.users),
     ]
     if inst.limit_on is not None:
         over = _beyond(ruled.placed, inst.limit_on)
-        found.append(_worst("limit on a server", over, TOLERANCE, inst.users, inst.servers))
+        found.append(_worst("limit on a server", over, FEASIBLE, inst.users, inst.servers))
     if len(bounds):
         over = _beyond(ruled.under_bounds, bounds.amount)
-        found.append(_worst("ceilings", over, TOLERANCE, ceilings))
+        found.append(_worst("ceilings", over, FEASIBLE, ceilings))
     if tree.quotas:
         owed = np.stack(
             [
@@ -60,12 +58,12 @@ def checks(ruled: Ruled, floor: Floats) -> tuple[Check, ...]:
         )
         kinds = [f"{inst.resources[row.resource]}{_on(row.flavor)}" for row in tree.quotas]
         nodes = [name or "all" for name in tree.nodes]
-        found.append(_worst("lending and borrowing", owed, TOLERANCE, kinds, nodes))
+        found.append(_worst("lending and borrowing", owed, FEASIBLE, kinds, nodes))
     if inst.own_rows:
         own = [row.name for row in inst.own_rows]
-        found.append(_worst("rules", broken(ruled), TOLERANCE, own))
+        found.append(_worst("rules", broken(ruled), FEASIBLE, own))
     if floor.any():
-        found.append(_worst("guarantees", short, TOLERANCE, inst.users))
+        found.append(_worst("guarantees", short, FEASIBLE, inst.users))
     return tuple(found)
 
 
