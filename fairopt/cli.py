@@ -1,8 +1,8 @@
 """The command line: finds the command, and turns every error into a message and an exit code.
 
 Exit codes: 0 ok and certified; 1 internal error; 2 bad input or usage; 3 infeasible; 4 not
-certified; 5 solver failure; 130 interrupted or terminated. When the reader of our output closes
-the pipe, the program ends quietly with 0.
+certified; 5 solver failure; 6 `lint` found something; 130 interrupted or terminated. When the
+reader of our output closes the pipe, the program ends quietly with 0.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def cli() -> None:
     --install`.
 
     Exit codes: 0 ok and certified, 1 internal error, 2 bad input or usage, 3 infeasible,
-    4 not certified, 5 solver failure, 130 interrupted.
+    4 not certified, 5 solver failure, 6 `lint` found something, 130 interrupted.
     """
 
 

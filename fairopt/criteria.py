@@ -259,18 +259,22 @@ def departure(instance: Instance, given: Floats, name: str) -> tuple[int, int] |
 def _scored(instance: Instance, criterion: Callable[[Instance], Floats]) -> Floats:
     name = f"criterion {name_of(criterion)}"
     given, _ = by_name({"score": criterion(instance)}, instance.names)
-    u = np.asarray(given["score"], dtype=np.float64)
+    try:
+        u = np.asarray(given["score"], dtype=np.float64)
+    except (TypeError, ValueError):
+        found = f"an object of type {type(given['score']).__name__}"
+        raise BadInput([Fault(name, found, "an array of scores")]) from None
     if u.shape != instance.shape[:2]:
         raise BadInput([Fault(name, f"scores of shape {u.shape}", f"shape {instance.shape[:2]}")])
     if u.strides[1] == 0:
         return _constant(instance, u, name)
-    found = np.empty(instance.shape[:2])
+    scores = np.empty(instance.shape[:2])
     for users in instance.blocks():
         eligible = instance.eligible[users]
-        found[users] = np.where(eligible, u[users], 0.0)
-        if (eligible & ~(np.isfinite(found[users]) & (found[users] > 0))).any():
+        scores[users] = np.where(eligible, u[users], 0.0)
+        if (eligible & ~(np.isfinite(scores[users]) & (scores[users] > 0))).any():
             raise BadInput(_bad_scores(instance, u, name))
-    return sealed(found)
+    return sealed(scores)
 
 
 def _constant(instance: Instance, u: Floats, name: str) -> Floats:

@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike
 
 from fairopt import clock
 
+LARGE = 10_000
+"""columns and rows from which a run is listened in to: that of a smaller model ends soon"""
+
 
 @cache
 def _silent() -> Any:
@@ -70,8 +73,12 @@ def quiet(**options: Any) -> Any:
     return model
 
 
+def _heard(event: Any) -> None:
+    """Nothing, in Python: here a signal is seen (Ctrl-C), which no run of HiGHS heeds by itself."""
+
+
 def run(model: Any) -> None:
-    """Run a model within the seconds that are left.
+    """Run a model within the seconds that are left, until it ends or a signal ends it.
 
     Raises
     ------
@@ -79,6 +86,10 @@ def run(model: Any) -> None:
     """
     import highspy
 
+    if model.getNumCol() + model.getNumRow() >= LARGE:
+        for event in (model.cbSimplexInterrupt, model.cbIpmInterrupt, model.cbMipInterrupt):
+            if not event.callbacks:
+                event.subscribe(_heard)
     left = clock.left()
     model.setOptionValue("time_limit", model.getRunTime() + left if left < math.inf else left)
     model.run()

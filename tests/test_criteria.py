@@ -158,6 +158,7 @@ def test_an_unknown_name_lists_the_known():
         ([[1, 0], [1, -2]], "user b on server s2: found -2"),
         ([[1, 0], [np.nan, 1]], "user b on server s1: found nan"),
         ([[np.inf, 0], [1, 1]], "user a on server s1: found inf"),
+        (object(), "found an object of type object; wanted an array of scores"),
     ],
 )
 def test_bad_callables_are_refused(scores, found):

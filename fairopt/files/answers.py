@@ -174,7 +174,7 @@ def _parse(content: str, source: str, faults: Faults) -> Any:
         fault = Fault("file", "lists or tables nested too deeply", "an answer in JSON")
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        fault = taken_for_another(content, "an answer in JSON") or Fault(
+        fault = taken_for_another(content, "an answer in JSON", results=False) or Fault(
             place, f"text that is not JSON ({error.msg})", "an answer in JSON"
         )
     except ValueError:

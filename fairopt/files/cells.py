@@ -40,6 +40,9 @@ def rows(
     reader = csv.reader(io.StringIO(content, newline=""), strict=True)
     try:
         header = dialect.renamed(next(reader, []), known, name)
+        if len(header) == 1 and (mark := next((m for m in ";\t" if m in header[0]), "")):
+            faults.add(name, f"columns divided by {mark!r}", "columns divided by commas")
+            return
         # the file as a whole is at fault: one fault, not one per row
         bad = [c for c in needed if c not in header]
         bad += [c for k, c in enumerate(header) if c in header[:k]]

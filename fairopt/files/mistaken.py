@@ -23,7 +23,9 @@ READERS = {
 """what reads a saved result, by its schema"""
 
 
-def taken_for_another(content: str, wanted: str, tables: bool = True) -> Fault | None:
+def taken_for_another(
+    content: str, wanted: str, tables: bool = True, results: bool = True
+) -> Fault | None:
     """The fault of a text that is of another known kind; None if it is of none.
 
     Parameters
@@ -31,6 +33,7 @@ def taken_for_another(content: str, wanted: str, tables: bool = True) -> Fault |
     content : the text of the file, whole or its beginning.
     wanted : what the reader wants, as "a model file in TOML".
     tables : a table in CSV is another kind; no where one is wanted, of whatever columns.
+    results : what fairopt wrote is another kind; no where it is cut, and no JSON any more.
 
     Examples
     --------
@@ -38,7 +41,8 @@ def taken_for_another(content: str, wanted: str, tables: bool = True) -> Fault |
     file: found a model in TOML; wanted an answer in JSON (models are read by `fairopt solve`)
     """
     start = content[:START].lstrip("\ufeff \t\r\n")
-    for kind in (_result, _kubernetes, *([_table] if tables else []), _model):
+    kinds = *([_result] if results else []), _kubernetes, *([_table] if tables else []), _model
+    for kind in kinds:
         found = kind(start)
         if found is not None:
             what, reader = found
@@ -62,7 +66,7 @@ def parsed(content: str, source: str, wanted: str) -> Any:
     except (ValueError, RecursionError) as error:
         where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         what = f"text that is not JSON ({type(error).__name__}{where})"
-        other = taken_for_another(content, wanted) or Fault("file", what, wanted)
+        other = taken_for_another(content, wanted, results=False) or Fault("file", what, wanted)
         raise BadInput([other], source) from None
     if isinstance(data, Mapping) and "schema" not in data:
         fault = taken_for_another(content, wanted)

@@ -168,6 +168,8 @@ def curve_faults(inst: Fields) -> Iterator[Fault]:
 def _array(name: str, given: ArrayLike, faults: list[Fault]) -> _Floats | None:
     """The numbers given as floats (not copied if they are); None, and a fault added, if faulty."""
     try:
+        if np.any(getattr(given, "mask", False)) and isinstance(given, np.ndarray):
+            raise TypeError("entries that are masked")  # below the mask NumPy finds numbers
         raw = np.asarray(given)
         if raw.dtype.kind not in "biufO":  # NumPy would read numbers out of text and dates
             raise TypeError(f"entries of type {raw.dtype}")

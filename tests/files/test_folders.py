@@ -75,6 +75,16 @@ def test_every_fault_is_named(cluster, file, old, new, said):
     assert said in str(error.value) and file.split(".")[0] in str(error.value)
 
 
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_other_marks_between_columns_are_named(cluster, mark):
+    path = cluster[1] / "users.csv"
+    path.write_text(path.read_text().replace(",", mark))
+    with pytest.raises(fo.BadInput) as error:
+        fo.read(cluster[1])
+    said = f"users.csv: found columns divided by {mark!r}; wanted columns divided by commas"
+    assert said in str(error.value)
+
+
 def test_faults_of_all_files_are_told_at_once(cluster):
     for file, old, new in (("users.csv", "u7,", "u7,-"), ("placement.csv", "u9,s1\n", "x,s1\n")):
         path = cluster[1] / file

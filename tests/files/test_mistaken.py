@@ -86,3 +86,18 @@ def test_what_is_of_no_known_kind_keeps_its_own_message(text):
 def test_a_table_that_is_cut_in_its_last_line_is_a_table():
     long = "name,cpu\n" + "a,1\n" * 30_000
     assert "a table in CSV (name, cpu)" in str(taken_for_another(long, "x"))
+
+
+@pytest.mark.parametrize("reader", ["verify", "report"])
+def test_a_result_that_was_cut_is_no_other_kind(reader, tmp_path, capsys):
+    whole = tmp_path / "answer.json"
+    assert run(["solve", str(MODEL), "-o", str(whole)]) == 0
+    cut = tmp_path / "cut.json"
+    cut.write_text(whole.read_text()[:300])
+    args, _ = READERS[reader]
+    asked = [
+        str(cut) if arg == "FILE" else arg.replace("page", str(tmp_path / "p")) for arg in args
+    ]
+    capsys.readouterr()
+    assert run(asked) == 2
+    assert "text that is not JSON" in capsys.readouterr().err

@@ -107,7 +107,17 @@ def test_nobody_and_nothing(empty):
 
 
 @pytest.mark.parametrize(
-    "value", ["much", [["1", "2"]], [[1, "2"]], [[1, 2], [3]], [[{}]], [[1j, 1]], [[10**400, 1]]]
+    "value",
+    [
+        "much",
+        [["1", "2"]],
+        [[1, "2"]],
+        [[1, 2], [3]],
+        [[{}]],
+        [[1j, 1]],
+        [[10**400, 1]],
+        np.ma.array([[1, 2]], mask=[[False, True]]),
+    ],
 )
 def test_what_is_no_array_of_numbers(value):
     found = faults(value, [[9, 18]])
