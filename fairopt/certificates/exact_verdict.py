@@ -10,6 +10,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals
 from fairopt.certificates.due import told_of
+from fairopt.certificates.exact_levels import held
 from fairopt.certificates.exact_search import searched, taken
 
 ALL_ROUNDS = "all rounds together, in exact fractions"
@@ -18,7 +19,9 @@ AT_ONCE, AT_LAST = 64, 150
 """most columns in use with which nothing else certifies, and with which it is looked for where a
 point nearby does not do"""
 ROUNDED = 2.0**-50
-"""what shares and their logarithm lose in floats, at most"""
+"""what a logarithm loses in floats, at most, and more"""
+LARGEST = 2**1000
+"""above is infinite"""
 
 
 def has_fractions(alloc: Allocation, most: int) -> bool:
@@ -46,27 +49,22 @@ def in_fractions(
     found = searched(told, most) if has_fractions(told, most) else None
     if found is None:
         return None
-    held = [Fraction(s) for s in alloc.shares.tolist()]
-    with np.errstate(all="ignore"):
-        # the quotient less 1, which a float holds to all its digits
-        far = [
-            float(s / t - 1) if t else (np.inf if s else 0.0)
-            for s, t in zip(held, found.share, strict=True)
-        ]
+    far = [_part(s, t) for s, t in zip(held(alloc), found.share, strict=True)]
+    with np.errstate(divide="ignore"):
         off = np.abs(np.log1p(np.maximum(np.array(far), -1.0))) + ROUNDED
     n = int(np.argmax(off))
     users = alloc.instance.users
     check = Check.of(ALL_ROUNDS, float(off[n]), tolerance, users[n])
     checks = (*[each for each in verdict.checks if each.name not in without], check)
     name, notes = CERTIFIED if all(each.holds for each in checks) else UNPROVED, verdict.notes
+    share = np.array([_float(s) for s in found.share])
     loose = np.flatnonzero(~(off <= tolerance))
     if len(loose) and (off > 2 * tolerance).any():
         name = REFUTED
-        notes = told_of(alloc, np.array([float(s) for s in found.share]), tolerance)
+        notes = told_of(alloc, share, tolerance)
     first = [users.index(each) for each in found.rounds[0]]
     gap = max([-each for k, each in enumerate(far) if k in set(first)], default=0.0)
-    share = np.array([float(s) for s in found.share])
-    ends = share * (1 - ROUNDED), share * (1 + ROUNDED)
+    ends = np.nextafter(share, 0.0), np.where(share > 0, np.nextafter(share, np.inf), 0.0)
     return replace(
         verdict,
         verdict=name,
@@ -78,6 +76,17 @@ def in_fractions(
         notes=notes,
         bounded=True,
     )
+
+
+def _part(held: Fraction, due: Fraction) -> float:
+    """The part of what is due by which it is more, to all digits of a float."""
+    if not due:
+        return np.inf if held else 0.0
+    return _float(held / due - 1)
+
+
+def _float(value: Fraction) -> float:
+    return float(value) if value < LARGEST else np.inf
 
 
 __all__ = ["AT_LAST", "AT_ONCE", "has_fractions", "in_fractions"]

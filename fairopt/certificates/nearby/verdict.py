@@ -45,7 +45,7 @@ def of_rounds(
         exact = None if near is None else in_fractions(alloc, near, AT_LAST, *rest)
         if exact is not None and exact.verdict != UNPROVED:
             return exact
-    if few and found.verdict == CERTIFIED:
+    if few:
         none = Check.of("levels are not proved in exact fractions", 1.0, 0.0, "")
         return replace(found, verdict=UNPROVED, checks=(*found.checks, none), bounded=False)
     return found
