@@ -45,8 +45,8 @@ ASKED = (
 """tests of what is asked and of how it is read, the quickest first"""
 CARRIED = ("certificates/test_crowds", "certificates/test_carried", "certificates/test_shifted")
 """tests of errors of earlier rounds, the quickest first"""
-EXACT = ("certificates/test_exact_levels", "certificates/test_rules")
-"""tests of levels in exact fractions"""
+EXACT = ("certificates/test_exact_proof", "certificates/test_exact_levels")
+"""tests of levels in exact fractions, the quickest first"""
 NEARBY = (
     "certificates/test_nearby",
     "certificates/test_nearby_begun",

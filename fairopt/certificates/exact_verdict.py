@@ -15,24 +15,22 @@ from fairopt.certificates.exact_search import searched, taken
 
 ALL_ROUNDS = "all rounds together, in exact fractions"
 """the check that says so"""
-AT_ONCE, AT_LAST = 64, 150
-"""most columns in use with which nothing else certifies, and with which it is looked for where a
-point nearby does not do"""
+COLUMNS = 150
+"""most columns in use with which levels are looked for, and nothing else certifies"""
 ROUNDED = 2.0**-50
 """what a logarithm loses in floats, at most, and more"""
 LARGEST = 2**1000
 """above is infinite"""
 
 
-def has_fractions(alloc: Allocation, most: int) -> bool:
-    """Whether levels of an answer with so many columns in use are looked for in exact fractions."""
-    return int(np.count_nonzero(alloc.by_way)) <= most and taken(alloc)
+def has_fractions(alloc: Allocation) -> bool:
+    """Whether levels of an answer are looked for in exact fractions."""
+    return int(np.count_nonzero(alloc.by_way)) <= COLUMNS and taken(alloc)
 
 
 def in_fractions(
     alloc: Allocation,
     told: Allocation,
-    most: int,
     verdict: Certificate,
     without: tuple[str, ...],
     tolerance: float,
@@ -42,11 +40,11 @@ def in_fractions(
     Parameters
     ----------
     told : an answer to the same question whose rounds and tasks tell where to look, itself or one
-        nearby; it is not believed. most : columns that it has in use.
+        nearby; it is not believed.
     verdict : by floats; its checks of rules hold. without : of its other checks those that this
         one takes the place of.
     """
-    found = searched(told, most) if has_fractions(told, most) else None
+    found = searched(told) if has_fractions(told) else None
     if found is None:
         return None
     far = [_part(s, t) for s, t in zip(held(alloc), found.share, strict=True)]
@@ -68,7 +66,7 @@ def in_fractions(
     return replace(
         verdict,
         verdict=name,
-        gap=max(gap, 0.0),
+        gap=max(0.0, gap),  # of zeros the first, not -0.0
         residual=float(off[n]),
         undetermined=tuple([users[k] for k in loose.tolist()]),
         checks=checks,
@@ -89,4 +87,4 @@ def _float(value: Fraction) -> float:
     return float(value) if value < LARGEST else np.inf
 
 
-__all__ = ["AT_LAST", "AT_ONCE", "has_fractions", "in_fractions"]
+__all__ = ["has_fractions", "in_fractions"]
