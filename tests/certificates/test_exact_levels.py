@@ -185,14 +185,14 @@ def test_scores_that_are_nearly_those_of_a_criterion_prove_nothing() -> None:
 def test_scores_and_rows_are_not_rounded() -> None:
     """Speeds times scores, what nodes that share a row bring along, tasks of subnormal shares."""
     users, more = ["a", "b"], [fo.Quota("a", "r1", 0.1), fo.Quota("b", "r1", 0.2)]
-    modes = {"a": [fo.Mode("one"), fo.Mode("other", demand=[3.0], speed=0.3)]}
+    modes = {"a": [fo.Mode("one"), fo.Mode("other", demand=[0.3], speed=10.1)]}
     inst = fo.Instance([[0.1], [0.7]], [[9]], users=users, modes=modes)
     inst = inst.replace(quotas=fo.Quotas(quotas=more))
     alloc = solved(inst, fo.MaxMin("drf"))
     low = lower(inst, alloc.score)
     case = ExactCase.of(alloc, low, np.zeros(2, dtype=int))
-    part = Fraction(0.1) / 9
-    assert [Fraction(u, case.unit[0]) for u in case.score[:2]] == [part, part * Fraction(0.3)]
+    part = Fraction(0.3) / 9 / Fraction(10.1)  # of the mode that takes least
+    assert [Fraction(u, case.unit[0]) for u in case.score[:2]] == [part, part * Fraction(10.1)]
     [k] = np.flatnonzero(low.kind == QUOTA).tolist()
     entry = Fraction(case.row[k][0]) / Fraction(0.1)
     assert case.rhs[k] / entry == Fraction(0.1) + Fraction(0.2)
