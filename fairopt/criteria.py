@@ -12,10 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt.errors import BadInput, Fault, UsageError
-from fairopt.instance import BLOCK, Floats, Instance, remembered, sealed
+from fairopt.instance import BLOCK, Bools, Floats, Instance, remembered, sealed
 from fairopt.instance.labels import by_name
 
 Criterion = str | Callable[[Instance], Floats]
+LEAST, MOST = 1e-250, 1e250
+"""between which scores are: beyond, shares and their prices leave floating point"""
 
 
 def tasks(instance: Instance) -> Floats:
@@ -213,7 +215,8 @@ def score(instance: Instance, criterion: Criterion) -> Floats:
     Raises
     ------
     UsageError : the name is unknown, or the criterion does not know modes.
-    BadInput : a callable gave a wrong shape, or scores that are not finite and > 0.
+    BadInput : a callable gave a wrong shape, or scores that are not finite and > 0, or beyond
+        1e-250 to 1e250.
 
     Examples
     --------
@@ -256,6 +259,11 @@ def departure(instance: Instance, given: Floats, name: str) -> tuple[int, int] |
     return None
 
 
+def sound(score: Floats) -> Bools:
+    """Whether numbers may be scores."""
+    return np.asarray((score >= LEAST) & (score < MOST))
+
+
 def _scored(instance: Instance, criterion: Callable[[Instance], Floats]) -> Floats:
     name = f"criterion {name_of(criterion)}"
     given, _ = by_name({"score": criterion(instance)}, instance.names)
@@ -272,7 +280,7 @@ def _scored(instance: Instance, criterion: Callable[[Instance], Floats]) -> Floa
     for users in instance.blocks():
         eligible = instance.eligible[users]
         scores[users] = np.where(eligible, u[users], 0.0)
-        if (eligible & ~(np.isfinite(scores[users]) & (scores[users] > 0))).any():
+        if (eligible & ~sound(scores[users])).any():
             raise BadInput(_bad_scores(instance, u, name))
     return sealed(scores)
 
@@ -280,7 +288,7 @@ def _scored(instance: Instance, criterion: Callable[[Instance], Floats]) -> Floa
 def _constant(instance: Instance, u: Floats, name: str) -> Floats:
     """Scores that are the same on every server; a view of (N, 1) where all are eligible."""
     one = np.array(u[:, 0])
-    if not (np.isfinite(one) & (one > 0)).all():  # everybody is eligible somewhere
+    if not sound(one).all():  # everybody is eligible somewhere
         raise BadInput(_bad_scores(instance, u, name))
     if instance.everywhere:
         return np.broadcast_to(sealed(one)[:, None], u.shape)
@@ -288,13 +296,13 @@ def _constant(instance: Instance, u: Floats, name: str) -> Floats:
 
 
 def _bad_scores(instance: Instance, u: Floats, name: str) -> list[Fault]:
-    """The first twenty scores that are not finite and > 0 where the user is eligible."""
-    bad = instance.eligible & ~(np.isfinite(u) & (u > 0))
+    """The first twenty scores that are not `sound` where the user is eligible."""
+    bad = instance.eligible & ~sound(u)
     return [
         Fault(
             f"{name}, user {instance.users[n]} on server {instance.servers[i]}",
             f"{u[n, i]:g}",
-            "a finite score > 0",
+            f"a finite score > 0, from {LEAST:g} to below {MOST:g}",
         )
         for n, i in np.argwhere(bad)[:20]
     ]

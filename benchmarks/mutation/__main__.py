@@ -31,8 +31,14 @@ from benchmarks.mutation.running import killed, watched
 JUDGE = (
     "asking",
     "bound",
+    "compiled",
     "decimals",
+    "dense",
     "digits",
+    "exact_levels",
+    "exact_parts",
+    "exact_search",
+    "exact_verdict",
     "losses",
     "places",
     "question",
@@ -42,8 +48,8 @@ JUDGE = (
     "nearby/reach",
     "nearby/verdict",
 )
-"""what the theorem stands on, and what is proved of rounds of max-min: the modules that are changed
-if no other is named"""
+"""what the theorem stands on, and what is proved of rounds of max-min, nearby and in fractions: the
+modules that are changed if no other is named"""
 
 
 def key(mutant: dict[str, object]) -> str:

@@ -45,6 +45,8 @@ ASKED = (
 """tests of what is asked and of how it is read, the quickest first"""
 CARRIED = ("certificates/test_crowds", "certificates/test_carried", "certificates/test_shifted")
 """tests of errors of earlier rounds, the quickest first"""
+EXACT = ("certificates/test_exact_proof", "certificates/test_exact_levels")
+"""tests of levels in exact fractions, the quickest first"""
 NEARBY = (
     "certificates/test_nearby",
     "certificates/test_nearby_begun",
@@ -67,12 +69,18 @@ TESTS = {
     "bottleneck": ("solving/engines/test_water_one_pool",),
     "carried": CARRIED,
     "common_tasks": ("certificates/test_common_tasks", "certificates/test_per_server"),
+    "compiled": ("certificates/test_dense",),
     "crowds": CARRIED,
     "decimals": ("certificates/test_bound", *THEOREM),
+    "dense": ("certificates/test_dense",),
     "places": ("certificates/test_bound", "certificates/test_places", *THEOREM),
     "losses": ("certificates/test_losses", "certificates/test_scale", *THEOREM),
     "digits": ("certificates/test_digits", *THEOREM, "certificates/test_points"),
     "exact": ("certificates/test_exact",),
+    "exact_levels": EXACT,
+    "exact_parts": EXACT,
+    "exact_search": EXACT,
+    "exact_verdict": EXACT,
     "feasibility": ("certificates/test_alpha_fair",),
     "guess": ("certificates/test_alpha_fair",),
     "levels": ("certificates/test_levels", "solving/test_levels"),

@@ -17,12 +17,12 @@ from fairopt.allocation.check import Certificate
 from fairopt.allocation.fields import (
     checked,
     plain_notion,
-    positive,
     running,
     same,
     shapes,
     signs,
     told,
+    unsound,
 )
 from fairopt.allocation.objective import worth
 from fairopt.errors import BadInput, Fault
@@ -75,8 +75,8 @@ class Allocation(Stopped):
     Raises
     ------
     BadInput : labels that do not match, arrays of a wrong shape, entries that are not finite,
-        negative prices or scores, a score of 0 where the user is eligible, a notion with parameters
-        that it may not have.
+        negative prices or scores, a score of 0, or beyond 1e-250 to 1e250, where the user is
+        eligible, a notion with parameters that it may not have.
 
     Examples
     --------
@@ -148,8 +148,9 @@ class Allocation(Stopped):
         if level_prices is not None:
             levels = checked("level_prices", level_prices, (None, i, r), faults)
         u = checked("score", given["score"], (n, i), faults)
-        if u is not None and not faults and not positive(u, instance):
-            faults.append(Fault("score", "0 where a user is eligible", "numbers > 0"))
+        if u is not None and not faults and (bad := unsound(u, instance)) is not None:
+            wanted = f"numbers > 0, from {criteria.LEAST:g} to below {criteria.MOST:g}"
+            faults.append(Fault("score", f"{bad:g} where a user is eligible", wanted))
         path = told(instance, rounds, faults)
         if faults:
             raise BadInput(faults)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairopt import criteria
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas import families, parameters
 from fairopt.formulas.parameters import words
@@ -175,11 +176,13 @@ def _number(value: Any, place: str, most: float, faults: list[Fault]) -> float:
     return 0.0
 
 
-def positive(score: Floats, inst: Instance) -> bool:
-    """Whether every eligible pair has a score above 0."""
-    return not any(
-        bool((inst.eligible[users] > (score[users] > 0)).any()) for users in inst.blocks()
-    )
+def unsound(score: Floats, inst: Instance) -> float | None:
+    """A score of an eligible pair that is none; None if all are."""
+    for users in inst.blocks():
+        bad = inst.eligible[users] > criteria.sound(score[users])
+        if bad.any():
+            return float(score[users][bad][0])
+    return None
 
 
 def same(one: Any, two: Any) -> bool:
@@ -193,7 +196,7 @@ def same(one: Any, two: Any) -> bool:
     return bool(one == two)
 
 
-__all__ = ["Round", "checked", "positive", "running", "same", "shapes", "signs", "told"]
+__all__ = ["Round", "checked", "running", "same", "shapes", "signs", "told", "unsound"]
 
 
 def plain_notion(notion: Any, scored: bool, faults: list[Fault]) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 r"""Max-min levels in exact fractions, with a proof in which nothing is rounded.
 
-Every number of the instance is taken as the rational number that it is; a named criterion's scores
-are worked out in fractions. Tasks x and prices p of each round are *given*, as integers over one
-denominator each, and nothing is believed of them: `proved` checks in integers that
+Every number of the instance is taken as the rational number that it is; scores of the criteria in
+`_ratios` are worked out in fractions, others are floats. Tasks x and prices p of each round are
+*given*, as integers over one denominator each, and nothing is believed of them: `proved` checks in
+integers that
 
 - x keeps every rule;
 - at the prices of a round only full rows cost; whoever is stopped by then runs where a unit of its
@@ -23,12 +24,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairopt import criteria
 from fairopt.allocation import Allocation
-from fairopt.formulas.lowered import CAPACITY, Lowered
-from fairopt.instance import Instance, Ints
+from fairopt.formulas.lowered import CAPACITY, QUOTA, Lowered, lower
+from fairopt.instance import Ints
 
-SAME = 2.0**-44
-"""part by which given scores may differ from those of their criterion in fractions"""
 Prices = dict[int, int]
 """price of each row that has one"""
 
@@ -79,6 +79,10 @@ class ExactCase:
         for k in np.flatnonzero(low.kind == CAPACITY).tolist():
             i, r = int(low.one[k]), int(low.two[k])
             rhs[k] = Fraction(float(inst.capacity[i, r])) * int(inst.count[i])
+        for k in np.flatnonzero(low.kind == QUOTA).tolist():  # of all nodes that share the row
+            q, node = int(low.one[k]), int(low.two[k])
+            own = inst.tree.quotas[q].nominal[low.host[q] == node]
+            rhs[k] = sum([Fraction(v) for v in own.tolist()], Fraction(0))
         column: list[Prices] = [{} for _ in range(matrix.shape[1])]
         row: list[Prices] = []
         for k in range(len(rhs)):
@@ -209,38 +213,57 @@ def _values(
     return dear
 
 
+def held(alloc: Allocation) -> list[Fraction]:
+    """(N,) the shares that an answer's tasks make, not rounded."""
+    low = lower(alloc.instance, alloc.score)
+    found = [Fraction(0)] * len(alloc.instance.users)
+    each = zip(low.owner.tolist(), _scores(alloc, low), strict=True)
+    for (n, u), x in zip(each, alloc.by_way[low.way, low.server].tolist(), strict=True):
+        if x:
+            found[n] += u * Fraction(x)
+    return found
+
+
 def _scores(alloc: Allocation, low: Lowered) -> list[Fraction]:
-    """(P,) the score of each column: in fractions as its criterion says, or else as given."""
-    given, inst = low.score.tolist(), alloc.instance
-    found = [Fraction(u) for u in given]
+    """(P,) the score of each column: by its criterion where that is named, or else as given."""
+    inst, score = alloc.instance, alloc.score
     name = alloc.kind["parameters"].get("criterion")
-    exact = _criteria(inst, name) if isinstance(name, str) and inst.demand.ndim == 2 else None
-    if exact is None or inst.modes is not None:
-        return found
-    named = [exact[n][i] for n, i in zip(low.owner.tolist(), low.server.tolist(), strict=True)]
-    near = [abs(float(u) - v) <= SAME * v for u, v in zip(named, given, strict=True)]
-    return named if all(near) else found
+    # those of a smaller problem are another's, whose scores they have
+    if name in criteria.CRITERIA and criteria.departure(inst, score, name) is None:
+        ratios = _ratios(alloc, low, name)
+        if ratios is not None:
+            return ratios
+        score = criteria.score(inst, name)
+    speed = [Fraction(v) for v in inst.ways.speed[low.way].tolist()]
+    each = [Fraction(u) for u in score[low.owner, low.server].tolist()]
+    return [u * v for u, v in zip(each, speed, strict=True)]
 
 
-def _criteria(inst: Instance, name: str) -> list[list[Fraction]] | None:
-    """The scores (N, I) of a named criterion; None of one that is not worked out in fractions."""
-    capacity = [[Fraction(c) for c in row] for row in inst.capacity.tolist()]
-    servers = len(capacity)
-    if name == "dominant-share":
-        of = capacity
-    elif name in ("drf", "drf-use"):
-        pool = [
-            sum((c * k for c, k in zip(column, inst.count.tolist(), strict=True)), Fraction(0))
-            for column in zip(*capacity, strict=True)
-        ]
-        of = [pool] * servers
-    else:
+def _ratios(alloc: Allocation, low: Lowered, name: str) -> list[Fraction] | None:
+    """(P,) the scores of a criterion that compares demand with capacity; None of others."""
+    if name not in ("dominant-share", "drf", "drf-use"):
         return None
-    demand = [[(r, Fraction(d)) for r, d in enumerate(row) if d] for row in inst.demand.tolist()]
-    return [
-        [max([d / row[r] for r, d in need if row[r]], default=Fraction(0)) for row in of]
-        for need in demand
+    inst, ways = alloc.instance, alloc.instance.ways
+    whole = [[Fraction(c) for c in row] for row in inst.capacity.tolist()]
+    if name != "dominant-share":
+        count = inst.count.tolist()
+        pool = [
+            sum([c * k for c, k in zip(column, count, strict=True)], Fraction(0))
+            for column in zip(*whole, strict=True)
+        ]
+        whole = [pool] * len(whole)
+    need = ways.demand[low.way] if ways.demand.ndim == 2 else ways.demand[low.way, low.server]
+    part = [
+        max([Fraction(d) / c for d, c in zip(row, whole[i], strict=True) if d])
+        for row, i in zip(need.tolist(), low.server.tolist(), strict=True)
     ]
+    if name != "drf":
+        return part
+    speed = [Fraction(v) for v in ways.speed[low.way].tolist()]
+    least: dict[int, Fraction] = {}
+    for n, u, v in zip(low.owner.tolist(), part, speed, strict=True):
+        least[n] = min(least.get(n, u / v), u / v)
+    return [least[n] * v for n, v in zip(low.owner.tolist(), speed, strict=True)]
 
 
-__all__ = ["ExactCase", "ExactLevels", "Prices", "proved"]
+__all__ = ["ExactCase", "ExactLevels", "Prices", "held", "proved"]

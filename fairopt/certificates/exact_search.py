@@ -64,15 +64,10 @@ def taken(alloc: Allocation) -> bool:
     return not asked.floor.any() and bool((asked.weight == inst.weight).all())
 
 
-def searched(alloc: Allocation, most: int = MOST) -> ExactLevels | None:
-    """The levels of an answer that `taken` takes; None where nothing is proved.
-
-    Parameters
-    ----------
-    most : columns in use beyond which nothing is looked for.
-    """
+def searched(alloc: Allocation) -> ExactLevels | None:
+    """The levels of an answer that `taken` takes; None where nothing is proved."""
     inst = alloc.instance
-    if np.count_nonzero(alloc.by_way) > most:
+    if np.count_nonzero(alloc.by_way) > MOST:
         return None
     with np.errstate(all="ignore"):
         system = System.of(alloc, np.maximum(alloc.shares, 0.0))

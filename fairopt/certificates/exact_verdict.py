@@ -10,26 +10,27 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals
 from fairopt.certificates.due import told_of
+from fairopt.certificates.exact_levels import held
 from fairopt.certificates.exact_search import searched, taken
 
 ALL_ROUNDS = "all rounds together, in exact fractions"
 """the check that says so"""
-AT_ONCE, AT_LAST = 64, 150
-"""most columns in use with which nothing else certifies, and with which it is looked for where a
-point nearby does not do"""
+COLUMNS = 150
+"""most columns in use with which levels are looked for, and nothing else certifies"""
 ROUNDED = 2.0**-50
-"""what shares and their logarithm lose in floats, at most"""
+"""what a logarithm loses in floats, at most, and more"""
+LARGEST = 2**1000
+"""above is infinite"""
 
 
-def has_fractions(alloc: Allocation, most: int) -> bool:
-    """Whether levels of an answer with so many columns in use are looked for in exact fractions."""
-    return int(np.count_nonzero(alloc.by_way)) <= most and taken(alloc)
+def has_fractions(alloc: Allocation) -> bool:
+    """Whether levels of an answer are looked for in exact fractions."""
+    return int(np.count_nonzero(alloc.by_way)) <= COLUMNS and taken(alloc)
 
 
 def in_fractions(
     alloc: Allocation,
     told: Allocation,
-    most: int,
     verdict: Certificate,
     without: tuple[str, ...],
     tolerance: float,
@@ -39,38 +40,33 @@ def in_fractions(
     Parameters
     ----------
     told : an answer to the same question whose rounds and tasks tell where to look, itself or one
-        nearby; it is not believed. most : columns that it has in use.
+        nearby; it is not believed.
     verdict : by floats; its checks of rules hold. without : of its other checks those that this
         one takes the place of.
     """
-    found = searched(told, most) if has_fractions(told, most) else None
+    found = searched(told) if has_fractions(told) else None
     if found is None:
         return None
-    held = [Fraction(s) for s in alloc.shares.tolist()]
-    with np.errstate(all="ignore"):
-        # the quotient less 1, which a float holds to all its digits
-        far = [
-            float(s / t - 1) if t else (np.inf if s else 0.0)
-            for s, t in zip(held, found.share, strict=True)
-        ]
+    far = [_part(s, t) for s, t in zip(held(alloc), found.share, strict=True)]
+    with np.errstate(divide="ignore"):
         off = np.abs(np.log1p(np.maximum(np.array(far), -1.0))) + ROUNDED
     n = int(np.argmax(off))
     users = alloc.instance.users
     check = Check.of(ALL_ROUNDS, float(off[n]), tolerance, users[n])
     checks = (*[each for each in verdict.checks if each.name not in without], check)
     name, notes = CERTIFIED if all(each.holds for each in checks) else UNPROVED, verdict.notes
+    share = np.array([_float(s) for s in found.share])
     loose = np.flatnonzero(~(off <= tolerance))
     if len(loose) and (off > 2 * tolerance).any():
         name = REFUTED
-        notes = told_of(alloc, np.array([float(s) for s in found.share]), tolerance)
+        notes = told_of(alloc, share, tolerance)
     first = [users.index(each) for each in found.rounds[0]]
     gap = max([-each for k, each in enumerate(far) if k in set(first)], default=0.0)
-    share = np.array([float(s) for s in found.share])
-    ends = share * (1 - ROUNDED), share * (1 + ROUNDED)
+    ends = np.nextafter(share, 0.0), np.where(share > 0, np.nextafter(share, np.inf), 0.0)
     return replace(
         verdict,
         verdict=name,
-        gap=max(gap, 0.0),
+        gap=max(0.0, gap),  # of zeros the first, not -0.0
         residual=float(off[n]),
         undetermined=tuple([users[k] for k in loose.tolist()]),
         checks=checks,
@@ -80,4 +76,15 @@ def in_fractions(
     )
 
 
-__all__ = ["AT_LAST", "AT_ONCE", "has_fractions", "in_fractions"]
+def _part(held: Fraction, due: Fraction) -> float:
+    """The part of what is due by which it is more, to all digits of a float."""
+    if not due:
+        return np.inf if held else 0.0
+    return _float(held / due - 1)
+
+
+def _float(value: Fraction) -> float:
+    return float(value) if value < LARGEST else np.inf
+
+
+__all__ = ["has_fractions", "in_fractions"]

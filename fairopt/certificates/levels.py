@@ -46,6 +46,7 @@ def rooms(alloc: Allocation) -> Floats:
 class Order:
     """What the prices prove about the levels.
 
+    share : (N,) of tasks times `factor`, so that all fit.
     room : (N,) of each user, at the prices that are best for it. excess : (N,) of each user, the
     part of its share that it holds of what stops those below it, at most what it is above them.
     bounds : with the errors of other levels. stage, best : (N,) the round of each user, and which
@@ -54,15 +55,15 @@ class Order:
 
     def __init__(self, alloc: Allocation) -> None:
         inst = alloc.instance
-        self._alloc, self._factor = alloc, shrink(alloc)
-        self.share = np.maximum(alloc.shares, 0.0) * self._factor
+        self._alloc, self.factor = alloc, shrink(alloc)
+        self.share = np.maximum(alloc.shares, 0.0) * self.factor
         self.level = self.share / inst.weight
         self._order = np.argsort(self.level, kind="stable")
         self._level = self.level[self._order]
         # users up to and with the ties of each position
         self._last = np.searchsorted(self._level, self._level * (1 + TIE), side="right")
         self.stage = self._stages()
-        self.bills = Bills(alloc, self.share, self._factor)
+        self.bills = Bills(alloc, self.share, self.factor)
         self._several = inst.eligible.sum(axis=1) > 1
         self.best = np.full(len(self.share), -1)
         self.room = _to_limit(alloc, self.share)
@@ -164,7 +165,7 @@ class Order:
         """What each user holds of each row, and what it asks of rows to have more."""
         alloc, inst = self._alloc, self._alloc.instance
         n, i = np.nonzero(alloc.held)
-        held = alloc.held[n, i] * self._factor
+        held = alloc.held[n, i] * self.factor
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(self.share[n] > 0, held * alloc.score[n, i] / self.share[n], 0.0)
         m, j, moved = self._moved()
@@ -175,7 +176,7 @@ class Order:
         need = demand / np.where(inst.pool > 0, inst.pool, 1.0)[i]
         pair, r = np.nonzero(np.maximum(held, asked)[:, None] * need)
         need, row = need[pair, r], i[pair] * inst.shape[2] + r
-        left = np.maximum(1.0 - alloc.utilisation.ravel() * self._factor, 0.0)
+        left = np.maximum(1.0 - alloc.utilisation.ravel() * self.factor, 0.0)
         part = held[pair] * need
         none = np.zeros(0, dtype=np.int64)
         anywhere = Choices(self._several, none, partial(self.bills.elsewhere, None))
@@ -190,7 +191,7 @@ class Order:
         found = [(none, none, np.zeros(0))]
         for n in self.bills.capped.tolist():
             score = np.where(alloc.instance.eligible[n], alloc.score[n], 0.0)
-            tasks = moves(score, alloc.held[n] * self._factor)
+            tasks = moves(score, alloc.held[n] * self.factor)
             i = np.flatnonzero(tasks)
             found.append((np.full(len(i), n), i, tasks[i]))
         users, servers, moved = zip(*found, strict=True)

@@ -55,7 +55,8 @@ class RoundsProof:
     """What the rounds prove of every user, each (N,) relative to its share; inf if nothing.
 
     room : it could rise by. excess : it holds of what is due to others. off : distance from what it
-    is due, l. short : of that, what it could rise by. bounds : all rounds together.
+    is due, l. short : of that, what it could rise by. bounds : all rounds together. share : that
+    this is said of, of tasks times `factor`, so that all fit.
     """
 
     room: Floats
@@ -63,13 +64,21 @@ class RoundsProof:
     off: Floats
     short: Floats
     bounds: Bounds
+    share: Floats
+    factor: float
+
+    @property
+    def lost(self) -> float:
+        """How far shares are from those of tasks that fit, as a logarithm."""
+        return float(-np.log(self.factor)) if self.factor > 0 else float("inf")
 
     @property
     def residual(self) -> Floats:
         """(N,) bound on the logarithm of what each holds over what it is due at the optimum."""
         with np.errstate(divide="ignore"):
             far = np.where(self.off < 1, -np.log1p(-np.minimum(self.off, 1.0)), np.inf)
-        return np.asarray(self.bounds.residual + np.maximum(far, np.log1p(self.short)))
+        here = self.bounds.residual + np.maximum(far, np.log1p(self.short))
+        return np.asarray(here + self.lost)
 
 
 def judge(alloc: Allocation, *, tolerance: float = TOLERANCE) -> Certificate:
@@ -128,18 +137,19 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
         # kept with the answer, whose arrays nobody can write to: it is judged while it is solved
         order: Order = remembered(alloc, "_order", lambda: Order(alloc))
         none = np.zeros(len(order.level))
-        found = RoundsProof(order.room, order.excess, none, none, order.bounds)
+        found = RoundsProof(
+            order.room, order.excess, none, none, order.bounds, order.share, order.factor
+        )
         gap = float(order.room[int(np.argmin(alloc.levels))])
-        share = np.maximum(alloc.shares, 0.0)
         notes = Sentences(lambda: tuple(plainly.notes(alloc)))
-        verdict = _verdict(alloc, feasibility(alloc), (), found, gap, share, notes, tolerance)
+        verdict = _verdict(alloc, feasibility(alloc), (), found, gap, notes, tolerance)
         return of_rounds(alloc, verdict, order, int(order.stage.max()) + 1, tolerance)
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
     ruled = Ruled(alloc)
     kept = feasible.checks(ruled, asked.floor)
     factor = feasible.shrink(ruled)
     stops, wrong = path(alloc, asked)
-    found = prove(Ruled(alloc, factor) if factor < 1 else ruled, stops)
+    found = prove(Ruled(alloc, factor) if factor < 1 else ruled, stops, factor)
     first = stops[0].users if stops else np.arange(len(ruled.share))
     gap = float((found.room + found.short)[first].max(initial=0.0))
     order_ = (
@@ -147,7 +157,7 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
         *feasible.exactly(ruled),
     )
     notes = Sentences(lambda: words.told(alloc.instance, stops))
-    verdict = _verdict(alloc, kept, order_, found, gap, ruled.share, notes, tolerance)
+    verdict = _verdict(alloc, kept, order_, found, gap, notes, tolerance)
     return verdict if wrong else of_rounds(alloc, verdict, None, len(stops), tolerance)
 
 
@@ -157,7 +167,6 @@ def _verdict(
     order: Sequence[Check],
     found: RoundsProof,
     gap: float,
-    share: Floats,
     notes: Sequence[str],
     tolerance: float,
 ) -> Certificate:
@@ -178,7 +187,7 @@ def _verdict(
     loose = tuple([users[n] for n in np.flatnonzero(~(residual <= tolerance)).tolist()])
 
     def ends() -> tuple[Floats, Floats]:
-        low, top = found.bounds.ends(share)
+        low, top = found.bounds.ends(found.share)
         known = np.isfinite(found.off)
         with np.errstate(invalid="ignore"):
             return (
@@ -191,8 +200,11 @@ def _verdict(
     return Certificate(verdict, gap, far, loose, checks, spans, notes, bounded=True)
 
 
-def prove(ruled: Ruled, stops: list[RoundWalk]) -> RoundsProof:
-    """What the prices of the rounds prove of every user, each at the best prices of its round."""
+def prove(ruled: Ruled, stops: list[RoundWalk], factor: float = 1.0) -> RoundsProof:
+    """What the prices of the rounds prove of every user, each at the best prices of its round.
+
+    factor : by which tasks were multiplied, so that all fit.
+    """
     users = len(ruled.share)
     room, excess = np.full(users, np.inf), np.zeros(users)
     right = np.full(users, np.nan)
@@ -241,7 +253,8 @@ def prove(ruled: Ruled, stops: list[RoundWalk]) -> RoundsProof:
     reached = () if ruled.tree.flat or len(stops) < 2 else [stop.reached for stop in stops]
     excess_ = np.minimum(excess, 1.0)
     bounds = carried(stage, room, excess_, proofs, uses, reached=reached)
-    return RoundsProof(room, excess, off, np.where(np.isnan(short), np.inf, short), bounds)
+    short = np.where(np.isnan(short), np.inf, short)
+    return RoundsProof(room, excess, off, short, bounds, ruled.share, factor)
 
 
 class _At(NamedTuple):

@@ -212,3 +212,13 @@ def test_to_frame_without_pandas_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtra, match=r"pip install 'fairopt\[frame\]'"):
         alloc().to_frame()
+
+
+@pytest.mark.parametrize("score", [3e-320, 1e305])
+def test_scores_near_the_ends_of_floating_point_are_refused(score: float) -> None:
+    """Their shares and prices are no floats: one answer was refuted, of another came a crash."""
+    inst, given = fo.Instance([[1], [1]], [[3]], limit=[0.7, np.inf]), np.full((2, 1), score)
+    with pytest.raises(fo.BadInput, match="from 1e-250 to below 1e"):
+        fo.Allocation(inst, fo.MaxMin("tasks"), [[0.7], [2.3]], score=given)
+    with pytest.raises(fo.BadInput, match="from 1e-250 to below 1e"):
+        fo.solve(inst, fo.MaxMin(criterion=lambda _: given))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import fairopt as fo
 from fairopt.certificates.exact_levels import ExactCase, proved
 from fairopt.certificates.exact_search import exact_levels
-from fairopt.formulas.lowered import lower
+from fairopt.formulas.lowered import QUOTA, lower
 from fairopt.instance.generate import random_instance
 from tests.certificates.test_nearby import changing_places, draw
 from tests.rational import max_min_levels
@@ -162,3 +162,37 @@ def test_what_is_refused() -> None:
     groups = fo.Quotas([fo.Group("a")], {"u1": "a"})
     with pytest.raises(fo.UsageError, match="groups"):
         exact_levels(fo.solve(inst.replace(quotas=groups), fo.MaxMin("tasks")))
+
+
+def test_scores_that_are_nearly_those_of_a_criterion_prove_nothing() -> None:
+    """Scores may differ by 1e-9 from those that a criterion's name says: that part of a task of `a`
+    is a thousandth of what it leaves to c."""
+    inst = fo.Instance([[1, 1e5], [1, 0], [0, 1]], [[1, 5e4 + 0.015625]], weight=[1, 1, 2.0**-10])
+    given = np.ones((3, 1))
+    given[0] -= 2.0**-31
+    own = solved(inst, fo.MaxMin(criterion=lambda _: given))
+    assert own.certificate is not None and own.certificate.certified
+    due = np.array([float(level) for level in max_min_levels(inst, np.ones((3, 1)))])
+    assert np.abs(np.log(own.tasks[:, 0] / inst.weight / due)).max() > 7e-4
+    alloc = fo.Allocation(
+        inst, fo.MaxMin("tasks"), own.tasks, score=given, level_prices=own.level_prices
+    )
+    assert fo.certify(alloc).verdict == "refuted"
+    right = alloc.with_(tasks=[[0.5], [0.5], [0.015625]], certificate=None)
+    assert fo.certify(right).certified
+
+
+def test_scores_and_rows_are_not_rounded() -> None:
+    """Speeds times scores, what nodes that share a row bring along, tasks of subnormal shares."""
+    users, more = ["a", "b"], [fo.Quota("a", "r1", 0.1), fo.Quota("b", "r1", 0.2)]
+    modes = {"a": [fo.Mode("one"), fo.Mode("other", demand=[0.3], speed=10.1)]}
+    inst = fo.Instance([[0.1], [0.7]], [[9]], users=users, modes=modes)
+    inst = inst.replace(quotas=fo.Quotas(quotas=more))
+    alloc = solved(inst, fo.MaxMin("drf"))
+    low = lower(inst, alloc.score)
+    case = ExactCase.of(alloc, low, np.zeros(2, dtype=int))
+    part = Fraction(0.3) / 9 / Fraction(10.1)  # of the mode that takes least
+    assert [Fraction(u, case.unit[0]) for u in case.score[:2]] == [part, part * Fraction(10.1)]
+    [k] = np.flatnonzero(low.kind == QUOTA).tolist()
+    entry = Fraction(case.row[k][0]) / Fraction(0.1)
+    assert case.rhs[k] / entry == Fraction(0.1) + Fraction(0.2)

@@ -254,3 +254,34 @@ def test_levels_that_differ_by_less_than_a_float_shows_are_two(
     own = fo.solve(inst, kind, uncertified="return")
     assert own.certificate is not None
     assert abs(own.shares[-1] / due - 1) <= 1e-6 or not own.certificate.certified
+
+
+def test_a_chain_beside_many_others_is_proved_in_fractions_or_not_at_all() -> None:
+    """Seventy users who have nothing to do with it once left it to an estimate: certified."""
+    n, stages, more = 2**48, 10, 70
+    inst, due = giving_way(n, stages, 512)
+    users, servers, resources = inst.demand_by_server.shape
+    whole = users + more, servers + 1
+    demand, may = np.zeros((*whole, resources)), np.zeros(whole)
+    demand[:users, :servers], may[:users, :servers] = inst.demand_by_server, inst.placement
+    demand[users:, servers, 0] = may[users:, servers] = 1
+    capacity = np.vstack([inst.capacity, [8.0 * more, 1]])
+    limit, weight = (
+        np.append(each, np.full(more, rest))
+        for each, rest in ((inst.limit, np.inf), (inst.weight, 1))
+    )
+    tasks = np.zeros(whole)
+    tasks[[0, 1], 0], tasks[2, 1] = (n + 2) / (n + 1), (n + 1) / n
+    tasks[np.arange(3, 3 + stages), np.arange(1, 1 + stages)] = 1
+    tasks[users - 1, servers - 1], tasks[users:, servers] = 1, 8
+    prices = np.zeros((3, servers + 1, resources))
+    prices[0, :2, 0] = prices[1, servers - 1, 1] = prices[2, servers, 0] = 1
+    score = np.ones(whole)
+    forged = fo.Allocation(
+        fo.Instance(demand, capacity, placement=may, limit=limit, weight=weight),
+        fo.MaxMin(criterion=lambda _: score),
+        tasks,
+        score=score,
+        level_prices=[*prices],
+    )
+    assert 1 / due - 1 > 1e-2 and not judged(forged).certified

@@ -326,5 +326,17 @@ def test_what_is_little_to_one_and_much_to_another_counts(moved):
 def test_what_is_off_and_what_is_open_add_up(off, short, more):
     each = np.array([off]), np.array([short])
     bounds = Bounds(np.array([0.3]), np.array([0.0]), np.array([0.0]))
-    proof = RoundsProof(np.zeros(1), np.zeros(1), *each, bounds)
+    proof = RoundsProof(np.zeros(1), np.zeros(1), *each, bounds, np.ones(1), 1.0)
     np.testing.assert_allclose(proof.residual, np.log([1.3 * more]))
+
+
+@pytest.mark.parametrize("rules", [None, [fo.Rule("few", most=5, terms=[fo.Term()])]])
+def test_what_tasks_overrun_counts_in_the_residual(rules) -> None:
+    """What is proved holds of tasks that fit: once 9e-10 too much was certified within 1e-10."""
+    alloc = fo.solve(fo.Instance(np.ones((2, 1)), [[6.0]], rules=rules), fo.MaxMin("tasks"))
+    over = alloc.with_(tasks=alloc.tasks * (1 + 9e-10), certificate=None)
+    verdict = fo.certify(over)
+    assert verdict.certified and 8.9e-10 < verdict.residual < 9.2e-10
+    low, high = np.array(verdict.intervals).T
+    assert (low <= alloc.shares).all() and (alloc.shares <= high * (1 + 1e-15)).all()
+    assert not fo.certify(over, tolerance=1e-10).certified

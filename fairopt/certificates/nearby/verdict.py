@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals
 from fairopt.certificates.due import due, told
-from fairopt.certificates.exact_verdict import AT_LAST, AT_ONCE, has_fractions, in_fractions
+from fairopt.certificates.exact_verdict import has_fractions, in_fractions
 from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby.judged import Nearby, nearby
 from fairopt.formulas.entitled import entitled
@@ -28,37 +27,26 @@ def of_rounds(
     alloc: Allocation, verdict: Certificate, order: Order | None, rounds: int, tolerance: float
 ) -> Certificate:
     """The verdict; of several rounds that of levels in exact fractions, where few columns are in
-    use or nothing else is proved, and else of the point nearby.
+    use, and else of the point nearby.
 
     Where few columns are in use nothing is certified but in fractions: how far the point nearby is
     from the optimum is an estimate, which some chains of users outrun.
     """
     several = rounds > 1 and verdict.verdict != REFUTED
-    few = several and has_fractions(alloc, AT_ONCE)
-    rest = verdict, ROUNDS, tolerance
-    if few and (exact := in_fractions(alloc, alloc, AT_ONCE, *rest)) is not None:
+    if not several or not has_fractions(alloc):
+        return at_nearby(alloc, verdict, order, rounds, tolerance)
+    if (exact := in_fractions(alloc, alloc, verdict, ROUNDS, tolerance)) is not None:
         return exact
-    found = at_nearby(alloc, verdict, order, rounds, tolerance)
-    if not several or not (few or found.verdict == UNPROVED):
-        return found
-    for near in _telling(alloc, few, verdict.verdict == CERTIFIED):
-        exact = None if near is None else in_fractions(alloc, near, AT_LAST, *rest)
+    # others may tell which rows are full: one nearby, where the given one is a little off, and what
+    # is due, where it is right but for rounding
+    for tell in (mended, due) if verdict.verdict == CERTIFIED else (mended,):
+        near = tell(alloc)
+        exact = None if near is None else in_fractions(alloc, near, verdict, ROUNDS, tolerance)
         if exact is not None and exact.verdict != UNPROVED:
             return exact
-    if few and found.verdict == CERTIFIED:
-        none = Check.of("levels are not proved in exact fractions", 1.0, 0.0, "")
-        return replace(found, verdict=UNPROVED, checks=(*found.checks, none), bounded=False)
-    return found
-
-
-def _telling(alloc: Allocation, asked: bool, whole: bool) -> Iterator[Allocation | None]:
-    """Answers that may tell which rows are full: the given one, if it was not `asked` before; the
-    one nearby, where that is a little off; and what is due, if it is `whole` but for rounding."""
-    if not asked:
-        yield alloc
-    yield mended(alloc)
-    if whole:
-        yield due(alloc)
+    found = at_nearby(alloc, verdict, order, rounds, tolerance)
+    none = Check.of("levels are not proved in exact fractions", 1.0, 0.0, "")
+    return replace(found, verdict=UNPROVED, checks=(*found.checks, none), bounded=False)
 
 
 def at_nearby(

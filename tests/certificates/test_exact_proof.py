@@ -1,0 +1,166 @@
+"""What `exact_levels.proved` asks of tasks and prices, each thing by a case in which nothing else
+is wrong."""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt.certificates import judged
+from fairopt.certificates.exact_levels import ExactCase, held, proved
+from fairopt.certificates.exact_search import exact_levels
+from fairopt.certificates.exact_verdict import ALL_ROUNDS
+
+
+def case(rows, owner, score=None, flows=(), weight=None, rank=None, shut=(), unit=None):
+    """rows : ({column: entry}, right side). flows : (low, high) of the columns after the tasks."""
+    users, size = max(owner) + 1, len(owner) + len(flows)
+    column = [{k: row[c] for k, (row, _) in enumerate(rows) if c in row} for c in range(size)]
+    open_ = [[c for c, n in enumerate(owner) if n == m and c not in shut] for m in range(users)]
+    return ExactCase(
+        column,
+        [row for row, _ in rows],
+        [right for _, right in rows],
+        list(owner),
+        list(score or [1] * len(owner)),
+        list(unit or [1] * users),
+        open_,
+        [None if low is None else F(low) for low, _ in flows],
+        [None if high is None else F(high) for _, high in flows],
+        [F(w) for w in weight or [1] * users],
+        list(rank or [0] * users),
+    )
+
+
+LENT = [({0: 1, 2: 1}, 4), ({1: 1, 2: -1}, 1)]
+BOTH = ([0], {0: 1, 1: 1})
+LENDING = case(LENT, [0, 1], flows=[(0, 1)])
+BORROWING = case([({0: 1, 2: 1}, 1), ({1: 1, 2: -1}, 4)], [0, 1], flows=[(-1, 0)])
+FREELY = case(LENT, [0, 1], flows=[(None, None)])
+PAID = case([({0: 1}, 1), ({0: -1, 1: 1}, 1)], [0, 1])
+PAYS = case([({0: 1, 1: -1}, 1), ({1: 1}, 5)], [0, 1], weight=[1, F(1, 10)])
+THIRDS = {"score": [1, 2, 1], "unit": [3, 3]}
+SERVERS = case([({0: 1, 2: 1}, 2), ({1: 1}, 1)], [0, 0, 1], **THIRDS)
+SWAPPED = case([({1: 1, 2: 1}, 2), ({0: 1}, 1)], [0, 0, 1], score=[2, 1, 1], unit=[3, 3])
+FREE = case([({0: 1, 2: 1}, 2), ({1: 1}, 5)], [0, 0, 1])
+LAST = case([({1: 1, 2: 1}, 2), ({0: 1}, 5)], [0, 0, 1], score=[1, 2, 2])
+DOUBLE = case([({0: 2, 2: 1}, 2), ({1: 1}, 1)], [0, 0, 1], **THIRDS)
+CROSSED = case([({0: 1, 1: 1}, 3), ({0: 1, 1: 2}, 4)], [0, 1])
+CLASSES = case([({0: 1, 1: 1}, 2)], [0, 1], rank=[1, 0])
+SHUT = case([({0: 1, 1: 1}, 2), ({1: 1}, 0)], [0, 1], shut=[1])
+HEAVY = case([({0: 1, 1: 1}, 3)], [0, 1], weight=[2, 1])
+
+
+@pytest.mark.parametrize(
+    ("of", "x", "bottom", "prices", "level"),
+    [
+        (LENDING, [3, 2, 1], 1, [([1], {1: 1}), BOTH], [3, 2]),
+        (LENDING, [6, 4, 2], 2, [([1], {1: 1}), BOTH], [3, 2]),
+        (LENDING, [3, 2, 1], 1, [([1], {1: 1}), ([0], {0: 1})], None),  # a flow that costs is high
+        (LENDING, [4, 1, 0], 1, [([1], {1: 1}), BOTH], None),  # one that brings is low
+        (LENDING, [7, 3, 1], 2, [([1], {1: 1}), BOTH], None),  # it is between
+        (LENDING, [2, 3, 2], 1, [([0], {0: 1, 1: 1}), ([1], {1: 1})], None),  # it is above its end
+        (LENDING, [5, 0, -1], 1, [([1], {0: 1, 1: 1}), BOTH], None),  # it is below
+        (BORROWING, [2, 3, -1], 1, [([0], {0: 1}), ([1], {0: 1, 1: 1})], [2, 3]),
+        (BORROWING, [1, 4, 0], 1, [([0], {0: 1}), ([1], {0: 1, 1: 1})], None),
+        (BORROWING, [4, 6, -2], 2, [([0], {0: 1}), ([1], {0: 1, 1: 1})], [2, 3]),
+        (LENDING, [5, 5, 3], 2, [BOTH], None),  # nothing wrong but a flow above its end
+        (BORROWING, [5, 5, -3], 2, [BOTH], None),
+        (FREELY, [5, 5, 3], 2, [BOTH], [F(5, 2), F(5, 2)]),
+        (FREELY, [3, 2, 1], 1, [([1], {1: 1}), BOTH], None),  # no end at which it could be
+        (FREELY, [3, 2, 1], 1, [([1], {}), BOTH], None),  # nothing stops the second
+        (PAID, [1, 2], 1, [([0], {0: 1}), ([1], {0: 1, 1: 1})], [1, 2]),
+        (PAID, [1, 2], 1, [([0], {0: 1}), ([1], {1: 1})], None),  # whoever was stopped is paid
+        (PAYS, [6, 5], 1, [([0], {0: 1, 1: 1}), ([1], {1: 1})], [6, 50]),
+        (PAYS, [2, 1], 1, [([0], {0: 1}), ([1], {})], None),  # whoever is stopped later is paid
+        (PAYS, [2, 1], 1, [([0], {0: 1}), ([1], {0: 1, 1: 1})], None),  # a row has room
+        (SERVERS, [0, 1, 2], 1, [([0, 1], {0: 1, 1: 2})], [F(2, 3), F(2, 3)]),
+        (SERVERS, [0, 1, 2], 1, [([0, 1], {0: 1, 1: 1})], [F(2, 3), F(2, 3)]),
+        (SERVERS, [0, 1, 2], 1, [([0, 1], {0: 1, 1: 3})], None),  # it runs where it is dearer
+        (SERVERS, [1, 1, 1], 1, [([1], {0: 1}), ([0], {0: 1, 1: 2})], None),  # later users pay
+        (SERVERS, [0, 1, 2], 1, [([0], {1: 2})], None),  # nothing stops the second
+        (SERVERS, [0, 1, 2], 1, [([0], {1: 2}), ([1], {0: 1, 1: 2})], [F(2, 3), F(2, 3)]),
+        (SERVERS, [0, 2, 4], 2, [([0, 1], {0: 1, 1: 2})], [F(2, 3), F(2, 3)]),
+        (SWAPPED, [1, 0, 2], 1, [([0, 1], {0: 3, 1: 2})], [F(2, 3), F(2, 3)]),
+        (SWAPPED, [1, 1, 1], 1, [([0, 1], {0: 3, 1: 2})], None),
+        (FREE, [1, 0, 1], 1, [([0, 1], {0: 1})], None),  # it could run where nothing costs
+        (FREE, [0, 5, 2], 1, [([1], {0: 1}), ([0], {0: 1, 1: 1})], [5, 2]),
+        (LAST, [0, 1, 1], 1, [([0, 1], {0: 1})], None),
+        (DOUBLE, [0, 1, 2], 1, [([0, 1], {0: 1, 1: 3})], [F(2, 3), F(2, 3)]),
+        (CROSSED, [2, 1], 1, [([0], {0: 2, 1: -1}), ([1], {0: -1, 1: 1})], None),  # prices below 0
+        (CROSSED, [4, 4], 3, [([0, 1], {1: 1})], [F(4, 3), F(4, 3)]),
+        (CLASSES, [0, 2], 1, [([1], {0: 1}), ([0], {0: 1})], [0, 2]),
+        (CLASSES, [1, 1], 1, [([1], {0: 1}), ([0], {0: 1})], None),  # the first class has less
+        (SHUT, [2, 0], 1, [([0], {0: 1})], [2, 0]),
+        (SHUT, [1, 1], 1, [([0], {0: 1})], None),  # tasks where a rule allows none
+        (SHUT, [3, -1], 1, [([0], {0: 1})], None),
+        (HEAVY, [2, 1], 1, [([0, 1], {0: 1})], [1, 1]),
+        (HEAVY, [2, 1], 1, [([0, 1], {0: -1})], None),
+        (HEAVY, [2, 1], 2, [([0, 1], {0: 1})], None),  # a row that has room
+        (HEAVY, [3, 3], 2, [([0], {0: 1}), ([1], {0: 1})], None),
+        (HEAVY, [4, 1], 1, [([0, 1], {0: 1})], None),  # more than there is
+        (HEAVY, [0, 0], 0, [([0, 1], {0: 1})], None),
+        (HEAVY, [-2, -1], -1, [([0, 1], {0: 1})], None),
+    ],
+)
+def test_what_is_asked(of, x, bottom, prices, level) -> None:
+    found = proved(of, x, bottom, prices)
+    assert (found is None) == (level is None)
+    assert found is None or found[0] == level
+
+
+def test_rounds_are_told_in_order() -> None:
+    found = proved(LENDING, [3, 2, 1], 1, [([1], {1: 1}), BOTH])
+    assert found is not None and found[1] == [[1], [0]]
+    found = proved(CLASSES, [0, 2], 1, [([1], {0: 1}), ([0], {0: 1})])
+    assert found is not None and found[1] == [[1], [0]]
+
+
+INST = fo.Instance([[1.0], [3.0], [1.0]], [[6.0]], limit=[0.7, 0.4, np.inf])
+"""0.7, 0.4 and 4.1 of a row, as fractions of floats"""
+
+
+@pytest.mark.parametrize(
+    ("part", "verdict"),
+    [(0.0, "certified"), (0.9e-6, "certified"), (1.1e-6, "unproved"), (2.1e-6, "refuted")],
+)
+@pytest.mark.parametrize("who", range(3))
+def test_shares_are_compared_with_those_that_are_due(who: int, part: float, verdict: str) -> None:
+    alloc = fo.solve(INST, fo.MaxMin("tasks"))
+    tasks = alloc.tasks.copy()
+    tasks[who] *= 1 - part
+    given = alloc.with_(tasks=tasks, certificate=None)
+    assert held(given) == [F(x) for x in tasks[:, 0].tolist()]
+    found = judged(given)
+    assert found.verdict == verdict
+    check = found.checks[-1]
+    assert check.name == ALL_ROUNDS and found.bounded
+    assert abs(check.residual - part) < 1e-11 + 1e-6 * part
+    assert abs(found.residual - check.residual) < 1e-21 and found.residual >= part - 1e-16
+    assert str(found.gap) != "-0.0"
+    if part:
+        assert check.witness == INST.users[who]
+    assert abs(found.gap - (part if who == 1 else 0)) < 1e-11
+    loose = (INST.users[who],) if part > 1e-6 else ()
+    assert found.undetermined == loose
+    levels = exact_levels(alloc)
+    assert levels is not None
+    for (low, high), due in zip(found.intervals, levels.share, strict=True):
+        assert F(low) <= due <= F(high) and high - low <= 1e-15 * high
+    if verdict == "refuted":
+        assert found.notes[0].startswith(f"{INST.users[who]} holds a share of")
+
+
+def test_who_is_due_nothing_may_hold_nothing() -> None:
+    inst = fo.Instance(
+        np.ones((3, 1)),
+        [[3.0]],
+        limit=[1, np.inf, np.inf],
+        quotas=fo.Quotas(bounds=[fo.Bound("u3", "r1", 0.0)]),
+    )
+    found = fo.solve(inst, fo.MaxMin("tasks")).certificate
+    assert found is not None and found.certified and found.checks[-1].name == ALL_ROUNDS
+    assert found.intervals[2] == (0.0, 0.0) and found.gap == 0
