@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from fairopt import arrays, storage, threads
 from fairopt.allocation.check import Certificate
+from fairopt.certificates import filled
 from fairopt.certificates import partitions as judge
 from fairopt.certificates.partitions import JudgedTerms, Shown
 from fairopt.errors import BadInput, Fault
@@ -204,22 +206,56 @@ def certify(
     if faults:
         raise BadInput(faults, os.fspath(folder))
     sizes = [size for _, size, _ in checked]
-    first = checked[0][2]
-    for _, _, one in checked[1:]:
-        first = first + one
+    first = _added([one for _, _, one in checked])
     if not all(check.holds for check in judge.feasible(first, terms)):
         return judge.verdict(terms, first, np.inf, 0)
     if judge.fits(sum(sizes) * len(asked.capacity)):
         return judge.together([_shown(source, k, os.fspath(folder)) for k in range(count)], terms)
-    second, *others = passed(_second, terms, first)
-    for one in others:
-        second = second + one
-    third, *last = passed(_third, terms, first, second)
-    for one in last:
-        third = third + one
-    found = passed(_fourth, terms, first, second, third.whole(terms, first, second))
+    second = _added(passed(_second, terms, first))
+    filling, eps = _filled(passed, terms, first, second)
+    if filling is not None:
+        found = passed(_filled_farthest, terms, first, filling, eps)
+    else:
+        third = _added(passed(_third, terms, first, second))
+        found = passed(_fourth, terms, first, second, third.whole(terms, first, second))
     worst = int(np.argmax([off for off, _ in found]))
     return judge.verdict(terms, first, found[worst][0], sum(sizes[:worst]) + found[worst][1])
+
+
+def _filled(
+    passed: Callable[..., list[Any]],
+    terms: JudgedTerms,
+    first: judge.Used,
+    second: judge.Spent,
+) -> tuple[filled.Filling | None, float]:
+    """Prices at which rows are full to the last digit, and eps there; None: eps is as large as what
+    floats leave."""
+    filling = filled.Filling.of(terms, first, second)
+    if not filling.full.any():
+        return None, np.inf
+    rows = _added(passed(_summed, terms, filling))
+    best, least = None, np.inf
+    for _ in range(filled.TRIES):
+        moved = filling.moved(terms.pool, rows)
+        if moved is None:
+            break
+        filling, rows = moved, _added(passed(_summed, terms, moved))
+        eps = rows.whole(filling, terms)
+        if rows.close(eps):
+            if eps < least:
+                best, least = filling, eps
+            if rows.enough(eps, terms.alpha):
+                break
+            filling = replace(filling, spare=filling.spare * filled.FINER)
+    return best, least
+
+
+def _added(found: list[Any]) -> Any:
+    """The sum, in the order of partitions."""
+    first, *others = found
+    for one in others:
+        first = first + one
+    return first
 
 
 def _shown(source: PartitionSource, k: int, folder: str) -> Shown:
@@ -265,3 +301,25 @@ def _fourth(
     eps: float,
 ) -> tuple[float, int]:
     return judge.farthest(_shown(source, k, folder), terms, first, second, eps)
+
+
+def _summed(
+    source: PartitionSource,
+    k: int,
+    folder: str,
+    terms: JudgedTerms,
+    filling: filled.Filling,
+) -> filled.RowSums:
+    return filled.summed(_shown(source, k, folder), terms, filling)
+
+
+def _filled_farthest(
+    source: PartitionSource,
+    k: int,
+    folder: str,
+    terms: JudgedTerms,
+    first: judge.Used,
+    filling: filled.Filling,
+    eps: float,
+) -> tuple[float, int]:
+    return filled.farthest(_shown(source, k, folder), terms, first, filling, eps)

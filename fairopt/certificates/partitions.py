@@ -9,8 +9,9 @@ Else the sum that bounds every user's share (`bound`) is gathered in four readin
 4. `farthest`: with eps, how far the worst user may be from any optimum.
 
 Tasks and prices are floats there, so a row is full to 1e-16 at best, and a user of a part m of all
-money is known to about the square root of 1e-16 / m: the verdict is `unproved`, with that bound,
-where it is above the tolerance.
+money is known to about the square root of 1e-16 / m. So before 3 and 4 rows are filled to the last
+digit (`filled`), at a point beside the answer; these two are what is left where that fails. The
+verdict is `unproved`, with its bound, where that is above the tolerance.
 """
 
 from __future__ import annotations

@@ -1,0 +1,290 @@
+r"""Rows filled to the last digit, a partition at a time: the point that proves an answer of users
+who do not fit in memory.
+
+Any point and any prices prove (`bound`), so both are chosen such that a pass over partitions can
+work them out again from a few numbers. Prices are those given, p, and a trifle more, d (I, R). Of
+user n let e_i be what a task on server i costs at p + d above the cheapest at p, v; w_i the parts
+of its share in the answer, :math:`\bar e = \sum w e`. At the point it runs
+
+.. math:: x_i = w_i s + w_i s \Big(-\frac{\bar e}{\alpha v} + \frac{\bar e - e_i}{v\,PULL}\Big),
+   \quad s = (W / v)^{1/\alpha}
+
+or s = its limit, without the first term in brackets. This is linear in d, so d is what a system of
+rows says that were not full (`Filling`); what it leaves of them is then measured in two floats
+(`dense`), whose second holds all that depends on d. Nothing but that measure is believed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairopt.certificates import dense, digits
+from fairopt.certificates.by_rows import LOOSE, PULL, finite
+from fairopt.certificates.losses import ends, loss_above
+from fairopt.certificates.partitions import ROUNDING, JudgedTerms, Shown, Spent, Used
+from fairopt.certificates.places import NEAR, ROUND
+from fairopt.certificates.tolerance import TOLERANCE
+from fairopt.instance import Bools, Floats, Ints
+
+ROOM = 1e-6
+"""a row with a price of which less than this part is left is to be full"""
+SPARE, FINER = 2.0**-67, 2.0**-6
+"""part of a full row that is left free, so that none is overrun: one step brings rows nearer than
+that; how much finer the next one aims, where users of little money need it"""
+TRIES = 4
+"""steps, each with a pass over partitions"""
+LARGE = 2.0**-42
+"""a step of prices by more than this part of them is rounded into them, and rows are filled from
+there: differences of what is more would be too coarse to divide users of ties"""
+ENOUGH = TOLERANCE / 8
+"""what the lightest user may be off for what is left of rows"""
+ADDED = 2.0**-51
+"""part of three floats by which their rounded sum may be wrong"""
+
+
+@dataclass(frozen=True, eq=False)
+class Filling:
+    """Prices, and which rows they should fill.
+
+    Parameters
+    ----------
+    price : (I, R) in the unit in which users spend what they do. more : (I, R) a trifle more.
+    full : (I, R) bool. spare : part of a full row that the next step leaves free. slope :
+    (I, R, I, R) by how much use falls with prices; None before a step.
+    """
+
+    price: Floats
+    more: Floats
+    full: Bools
+    spare: float = SPARE
+    slope: Floats | None = None
+
+    @classmethod
+    def of(cls, terms: JudgedTerms, first: Used, second: Spent) -> Filling:
+        """The prices of an answer, without those of rows of which something is left."""
+        left = 1.0 - first.used * first.shrink(terms.pool) / terms.pool
+        full = (terms.prices > 0) & (left <= ROOM)
+        price = np.where(full, terms.prices * np.exp(second.log_scale(terms.alpha)), 0.0)
+        return cls(price, np.zeros(price.shape), full)
+
+    def moved(self, pool: Floats, rows: RowSums) -> Filling | None:
+        """With prices at which rows are full; None if their system has no solution."""
+        at, size = np.flatnonzero(self.full), self.price.size
+        unit = np.sqrt(self.price / pool).ravel()[at]
+        slope = rows.slope if self.slope is None else self.slope
+        matrix = slope.reshape(size, size)[np.ix_(at, at)] * np.outer(unit, unit)
+        top = np.diag(matrix).max(initial=0.0)
+        aim = np.maximum(self.spare * pool, 4 * rows.error)
+        wanted = ((pool - rows.high) - rows.low - aim).ravel()[at] * unit
+        found = finite(matrix + LOOSE * top * np.eye(len(at)), wanted)
+        if found is None:
+            return None
+        more = self.more.copy()
+        more.ravel()[at] -= found * unit
+        if (np.abs(more) > LARGE * self.price).any():
+            none = np.zeros(more.shape)
+            return replace(self, price=self.price + more, more=none, slope=slope)
+        return replace(self, more=more, slope=slope)
+
+
+@dataclass(frozen=True, eq=False)
+class RowSums:
+    """Sums over users: use (I, R) as high + low, wrong by at most error; slope (I, R, I, R), asked
+    for before a step alone; after one eps, of users alone, their money and that of the lightest."""
+
+    high: Floats
+    low: Floats
+    error: Floats
+    slope: Floats
+    eps: float
+    money: float
+    lightest: float
+
+    def __add__(self, other: RowSums) -> RowSums:
+        high, lost = digits.exact_sum(self.high, other.high)
+        small = np.abs(self.low) + np.abs(other.low) + np.abs(lost)
+        return RowSums(
+            high,
+            (self.low + other.low) + lost,
+            self.error + other.error + ADDED * small,
+            self.slope + other.slope,
+            self.eps + other.eps,
+            self.money + other.money,
+            min(self.lightest, other.lightest),
+        )
+
+    def whole(self, filling: Filling, terms: JudgedTerms) -> float:
+        """eps of users and rows; inf where a row may be overrun."""
+        left, wrong = digits.exact_sum(terms.pool, -self.high)
+        error = self.error + ADDED * (np.abs(left) + np.abs(wrong) + np.abs(self.low))
+        left = left + (wrong - self.low)
+        price = filling.price + filling.more
+        if not ((left >= error).all() and (price >= 0).all()):
+            return np.inf
+        whole = self.eps + float((price * (left + error)).sum()) + ROUNDING**4 * self.money
+        return (1 + 1e-9) * whole if np.isfinite(whole) else np.inf
+
+    def close(self, eps: float) -> bool:
+        """Whether this eps is below what floats alone would leave."""
+        return eps <= ROUNDING * self.money
+
+    def enough(self, eps: float, alpha: float) -> bool:
+        """Whether a smaller eps would hardly tell more of anybody."""
+        return 2 * eps <= alpha * ENOUGH**2 * self.lightest
+
+
+@dataclass(frozen=True, eq=False)
+class FilledPoint:
+    """What users (n,) have at the point: cheapest price and share there; whether a limit stops
+    them; tasks (2, C) of columns (C,) n I + i with their parts (C,) and what they cost above."""
+
+    cheapest: Floats
+    log_t: Floats
+    limited: Bools
+    columns: Ints
+    part: Floats
+    above: Floats
+    amount: Floats
+
+
+def _log_best(shown: Shown, terms: JudgedTerms, value: Floats) -> tuple[Floats, Bools]:
+    """(n,) log of the share that is best at a value of its unit, and whether the limit stops it."""
+    log_t, top = (terms.log_w(shown.users) - np.log(value)) / terms.alpha, np.log(shown.users.limit)
+    return np.minimum(log_t, top), log_t >= top
+
+
+def _cost(shown: Shown, terms: JudgedTerms, price: Floats) -> Floats:
+    """(n, I) price of a task; inf where it may not run."""
+    return replace(terms, prices=price).cost(shown.users)
+
+
+def _point(shown: Shown, terms: JudgedTerms, filling: Filling) -> FilledPoint:
+    """The point of a partition."""
+    users, servers = shown.users, len(filling.price)
+    cost = _cost(shown, terms, filling.price)
+    cheapest = cost.min(axis=1)
+    x = np.maximum(shown.tasks, 0.0)
+    part = x / x.sum(axis=1)[:, None]
+    # what is dearer by a larger part than it is of the share does not stay
+    part[~(part > (cost - cheapest[:, None]) / cost)] = 0.0
+    total = part.sum(axis=1)
+    lone = np.flatnonzero(~(total > 0))
+    part[lone, cost[lone].argmin(axis=1)], total[lone] = 1.0, 1.0
+    columns = np.flatnonzero(part)
+    n, i = np.divmod(columns, servers)
+    w = part.ravel()[columns] / total[n]
+    log_t, limited = _log_best(shown, terms, cheapest)
+    p = np.array([filling.price, np.zeros(filling.price.shape)])
+    value = np.array([cheapest, np.zeros(len(cheapest))])
+    profit, _ = dense.profits(users.demand, p, np.ones(len(columns)), value, None, columns)
+    above = (users.demand @ filling.more.T).ravel()[columns] - profit
+    mean = np.bincount(n, w * above, len(cheapest))
+    share = np.where(limited, users.limit, np.exp(log_t))
+    rise = np.where(limited, 0.0, -mean / (terms.alpha * cheapest))[n]
+    rise = rise + (mean[n] - above) / (cheapest[n] * PULL)
+    held = w * share[n]
+    amount = np.array(digits.exact_sum(held, np.where(cheapest[n] > 0, held * rise, 0.0)))
+    amount[:, amount[0] < 0] = 0.0
+    if limited.any():  # what is missing to the last digit of a limit goes to its first column
+        own = np.flatnonzero(limited[n])
+        at = np.searchsorted(n, np.flatnonzero(limited))
+        whole = np.where(limited, users.limit, 0.0)
+        lacks, wrong = digits.remainders(whole, n[own], np.ones(len(own)), amount[:, own])
+        amount[:, at] = digits.plus(amount[:, at], (lacks - 2 * wrong)[limited])
+    return FilledPoint(cheapest, log_t, limited, columns, w, above, amount)
+
+
+def summed(shown: Shown, terms: JudgedTerms, filling: Filling) -> RowSums:
+    """The sums of a partition."""
+    users, (servers, resources) = shown.users, filling.price.shape
+    at = _point(shown, terms, filling)
+    high, low, error = dense.used(users.demand, servers, at.columns, at.amount)
+    if filling.slope is None:
+        return RowSums(high, low, error, _slope(shown, terms, at, resources), np.inf, 0.0, 0.0)
+    return RowSums(high, low, error, np.zeros(0), *_errors(shown, terms, filling, at))
+
+
+def _slope(shown: Shown, terms: JudgedTerms, at: FilledPoint, resources: int) -> Floats:
+    """(I, R, I, R) by how much use falls with prices."""
+    demand, servers = shown.users.demand, shown.tasks.shape[1]
+    users = len(demand)
+    rate = np.exp(at.log_t) / at.cheapest
+    rate = np.where(np.isfinite(rate), rate, 0.0)
+    bend = np.where(at.limited, 0.0, 1 / terms.alpha)
+    part = np.zeros(users * servers)
+    part[at.columns] = at.part
+    part = part.reshape(users, servers)
+    own = (part * (1 - part) / PULL + part**2 * bend[:, None]) * rate[:, None]
+    found = np.zeros((servers, resources, servers, resources))
+    several = np.flatnonzero((part > 0).sum(axis=1) > 1)
+    some = part[several, :, None] * demand[several, None]
+    some = some.reshape(len(several), servers * resources)
+    factor = rate[several] * (1 / PULL - bend[several])
+    found -= (some.T @ (some * factor[:, None])).reshape(found.shape)
+    each = np.arange(servers)
+    for r in range(resources):
+        found[each, r, each] = (own * demand[:, r, None]).T @ demand
+    return found
+
+
+def _errors(
+    shown: Shown, terms: JudgedTerms, filling: Filling, at: FilledPoint
+) -> tuple[float, float, float]:
+    """eps of users, as `bound.bound` has it, what they spend, and the lightest of them."""
+    users, servers = shown.users, len(filling.price)
+    cost = _cost(shown, terms, filling.price + filling.more)
+    price = np.array(digits.exact_sum(filling.price, filling.more))
+    n = at.columns // servers
+    least = np.full(len(users), np.inf)
+    np.minimum.at(least, n, at.above)
+    value = np.array(digits.exact_sum(at.cheapest, least))
+    held = np.zeros(cost.size, dtype=bool)
+    held[at.columns] = True
+    near = cost <= value[0][:, None] * (1 + NEAR)
+    others = np.flatnonzero(near.ravel() & ~held)
+    less = np.zeros(len(users))
+    for columns in (others, at.columns):
+        worth = np.ones(len(columns))
+        profit, error = dense.profits(users.demand, price, worth, value, None, columns)
+        np.maximum.at(less, columns // servers, (profit + error) * (1 + ROUND))
+    dear = np.maximum(less[n] - profit, 0.0) + error + ROUND * less[n]
+    eps = np.bincount(n, at.amount[0] * dear, len(users))
+    v = value[0] - less
+    log_t, limited = _log_best(shown, terms, v)
+    log_w = terms.log_w(users)
+    share = np.bincount(n, at.amount[0], len(users))
+    size = np.abs(log_w) + np.abs(terms.asked.log_due(users)) + np.abs(np.log(v))
+    z = np.abs(np.log(share) - log_t) + ROUNDING * (size / terms.alpha + np.abs(log_t) + 1)
+    m = np.exp(log_w + (1 - terms.alpha) * log_t)
+    slope = np.where(limited, np.maximum(m / np.exp(log_t) - v, 0.0), 0.0)
+    whole = np.where(np.isfinite(users.limit), users.limit, 0.0)
+    some = np.flatnonzero(whole[n] > 0)
+    left, wrong = digits.remainders(whole, n[some], np.ones(len(some)), at.amount[:, some])
+    short, over = np.maximum(left, 0.0) + wrong, np.maximum(-left, 0.0) + wrong
+    z = np.where(limited, short / (whole - short), z)
+    eps = eps + np.where(whole > 0, slope * short + v * over, 0.0)
+    eps = eps + m * np.where(z == 0, 0.0, loss_above(z, terms.alpha))
+    eps = np.where(np.isnan(eps), np.inf, eps)
+    return float(eps.sum()), float(v @ share), float(m.min())
+
+
+def farthest(
+    shown: Shown, terms: JudgedTerms, first: Used, filling: Filling, eps: float
+) -> tuple[float, int]:
+    """How far the worst user of a partition may be, and who it is."""
+    alpha, log_w = terms.alpha, terms.log_w(shown.users)
+    value = _cost(shown, terms, filling.price + filling.more).min(axis=1)
+    log_t, limited = _log_best(shown, terms, value)
+    below, above = ends(eps * np.exp(-log_w - (1 - alpha) * log_t), alpha)
+    apart = np.log(shown.tasks.sum(axis=1) * first.shrink(terms.pool)) - log_t
+    off = np.maximum(np.abs(apart + below), np.abs(apart - np.where(limited, 0.0, above)))
+    # what rounding makes of prices and logarithms
+    off = off + ROUNDING * (np.abs(log_t) + 1 + (np.abs(log_w) + 1) / alpha)
+    off = np.where(np.isnan(off), np.inf, off)
+    worst = int(np.argmax(off))
+    return float(off[worst]), worst
+
+
+__all__ = ["TRIES", "Filling", "RowSums", "farthest", "summed"]

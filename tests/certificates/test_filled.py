@@ -1,0 +1,129 @@
+"""Rows filled to the last digit, in passes over partitions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt.certificates import filled, partitions
+from fairopt.certificates.partitions import JudgedTerms, Shown, spent, used
+from fairopt.formulas.asked import AlphaAsked
+from fairopt.instance.partition import Partition
+
+INF = np.inf
+MANY = 2_000
+
+
+def ties(users: int, seed: int, limits: bool = False) -> fo.Instance:
+    """Three servers that are alike but for their sizes, and a fourth that is not."""
+    rng = np.random.default_rng(seed)
+    demand = rng.lognormal(0, 1, (users, 2))
+    one = np.array([2.0, 3.0])
+    capacity = np.array([one, 2 * one, 0.7 * one, [3.0, 1.0]]) * users
+    placement = rng.random((users, 4)) < 0.6
+    placement[np.arange(users), rng.integers(0, 4, users)] = True
+    weight = 10.0 ** rng.uniform(-2, 0, users)
+    limit = np.where(rng.random(users) < 0.3 * limits, rng.uniform(0.1, 2, users), INF)
+    return fo.Instance(demand, capacity, placement, weight, limit)
+
+
+def in_passes(
+    inst: fo.Instance, alpha: float, folder: Path, monkeypatch: pytest.MonkeyPatch, size: int = 800
+) -> Path:
+    """The answer in partitions, judged in passes however few its users are."""
+    monkeypatch.setattr(partitions, "TOGETHER", 0)
+    fo.write_partitions(inst, folder / "in", users=size)
+    notion = fo.AlphaFair(alpha)
+    fo.solve_partitions(folder / "in", notion, folder / "out", uncertified="return")
+    return folder / "out"
+
+
+@pytest.mark.parametrize(("alpha", "limits"), [(0.5, False), (2.0, True)])
+def test_floats_are_not_what_limits_the_bound(
+    alpha: float, limits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sharper bound by far, in the same files."""
+    answer = in_passes(ties(MANY, 3, limits), alpha, tmp_path, monkeypatch)
+    found = fo.certify_partitions(answer)
+    monkeypatch.setattr(filled, "TRIES", 0)
+    floats = fo.certify_partitions(answer)
+    assert found.certified and found.residual < 0.05 * floats.residual
+
+
+def test_whoever_is_off_is_never_called_near(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = in_passes(ties(MANY, 4), 1.0, tmp_path, monkeypatch)
+    assert fo.certify_partitions(answer).certified
+    path, prices = answer / "tasks-00001.npy", np.load(answer / "prices.npy")
+    tasks = np.load(path)
+    for part in (0.9e-6, 1.1e-6, 1e-4, 0.5):
+        given = tasks.copy()
+        given[11] *= 1 - part
+        np.save(path, given)
+        for factor in (1.0, 1 + 1e-12, 1 + 1e-3 * np.random.default_rng(0).random(prices.shape)):
+            np.save(answer / "prices.npy", prices * factor)
+            found = fo.certify_partitions(answer)
+            assert found.residual >= -np.log1p(-part) - 1e-8
+            if part < 1e-6 and np.ndim(factor) == 0:
+                assert found.certified
+
+
+def exactly(inst: fo.Instance, columns: np.ndarray, amount: np.ndarray) -> list[Fraction]:
+    """What two floats of tasks use of every row, in fractions."""
+    servers, resources = inst.capacity.shape
+    use = [Fraction(0)] * (servers * resources)
+    for column, high, low in zip(columns.tolist(), *amount.tolist(), strict=True):
+        n, i = divmod(column, servers)
+        for r in range(resources):
+            need = Fraction(float(inst.demand[n, r]))
+            use[i * resources + r] += need * (Fraction(high) + Fraction(low))
+    return use
+
+
+def test_what_is_left_of_rows_is_what_fractions_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside sums in fractions: no row is overrun, hardly anything is left, limits are kept."""
+    inst = ties(400, 5, limits=True)
+    answer = in_passes(inst, 1.0, tmp_path, monkeypatch, 400)
+    tasks, prices = (np.load(answer / name) for name in ("tasks-00000.npy", "prices.npy"))
+    asked = AlphaAsked(1.0, False, "tasks", inst.capacity, inst.count)
+    terms = JudgedTerms.of(asked, prices)
+    shown = Shown(Partition(inst.demand, inst.placement, inst.weight, inst.limit), tasks)
+    with np.errstate(all="ignore"):
+        first = used(shown, terms)
+        at = filled.Filling.of(terms, first, spent(shown, terms, first))
+        start = filled.summed(shown, terms, at)
+        at = at.moved(terms.pool, start)
+        assert at is not None
+        rows = filled.summed(shown, terms, at)
+        point = filled._point(shown, terms, at)
+        eps = rows.whole(at, terms)
+    use = exactly(inst, point.columns, point.amount)
+    known = zip(use, rows.high.flat, rows.low.flat, rows.error.flat, strict=True)
+    for exact, high, low, error in known:
+        assert abs(exact - Fraction(float(high)) - Fraction(float(low))) <= Fraction(float(error))
+    left = [
+        (Fraction(float(pool)) - row) / Fraction(float(pool))
+        for pool, row in zip(terms.pool.flat, use, strict=True)
+    ]
+    assert all(each >= 0 for each in left)
+    full = np.flatnonzero(at.full)
+    assert len(full) and all(left[k] < 1e-18 for k in full)
+    assert 0 < eps < 1e-17 * rows.money
+    for n in np.flatnonzero(point.limited):
+        mine = np.flatnonzero(point.columns // 4 == n)
+        share = sum(Fraction(float(x)) for x in point.amount[:, mine].flat)
+        assert abs(share / Fraction(float(inst.limit[n])) - 1) < 1e-26
+
+
+def test_without_priced_rows_nothing_is_filled() -> None:
+    none = np.zeros((1, 1))
+    rows = filled.RowSums(none, none, none, np.ones((1, 1, 1, 1)), INF, 0.0, 0.0)
+    at = filled.Filling(none, none, none > 0).moved(none + 1, rows)
+    assert at is not None and not at.more.any() and not rows.close(INF)
