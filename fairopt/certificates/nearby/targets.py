@@ -131,8 +131,9 @@ class Nested:
         """(2, N) decimals (N,) in units of shares, or those of some users."""
         due = due + self.base[users]
         high = due.astype(np.float64)
-        both = np.array([high, (due - _exact(high)).astype(np.float64)])
-        return np.asarray(both / self.unit[users])
+        both = np.array([high, (due - _exact(high)).astype(np.float64)], dtype=np.float64)
+        found: Floats = both / self.unit[users]
+        return found
 
 
 class NestedWalk:
