@@ -173,8 +173,8 @@ def crowded(
     keep, row, at = keep[order], row[order], at[order]
     round_ = at
     # entries of one row and round are together: what comes before them is asked, the rest gives
-    begins = np.flatnonzero(np.append(True, (row[1:] != row[:-1]) | (at[1:] != at[:-1])))
-    group = np.cumsum(np.isin(np.arange(len(row)), begins)) - 1
+    new = np.append(True, (row[1:] != row[:-1]) | (at[1:] != at[:-1]))
+    begins, group = np.flatnonzero(new), np.cumsum(new) - 1
     of_row, of_round = row[begins], at[begins]
     asked, held, own = (np.add.reduceat(each[keep], begins) for each in (asked, part, own))
     first = np.flatnonzero(np.append(True, of_row[1:] != of_row[:-1]))

@@ -38,9 +38,10 @@ from fairopt.allocation.check import (
 from fairopt.certificates import words as plainly
 from fairopt.certificates.carried import Bounds, Paid, carried
 from fairopt.certificates.due import due, lowest, told
+from fairopt.certificates.exact_verdict import has_fractions
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.levels import Order
-from fairopt.certificates.nearby.verdict import of_rounds, worst
+from fairopt.certificates.nearby.verdict import at_nearby, of_rounds, worst
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Bill, PricesGiven, Ruled
 from fairopt.certificates.ruled.uses import RuleRows
@@ -149,16 +150,26 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
     kept = feasible.checks(ruled, asked.floor)
     factor = feasible.shrink(ruled)
     stops, wrong = path(alloc, asked)
-    found = prove(Ruled(alloc, factor) if factor < 1 else ruled, stops, factor)
+    shrunk = Ruled(alloc, factor) if factor < 1 else ruled
     first = stops[0].users if stops else np.arange(len(ruled.share))
-    gap = float((found.room + found.short)[first].max(initial=0.0))
     order_ = (
         Check.of("rounds in order", 1.0 if wrong else 0.0, 0.0, wrong),
         *feasible.exactly(ruled),
     )
     notes = Sentences(lambda: words.told(alloc.instance, stops))
-    verdict = _verdict(alloc, kept, order_, found, gap, notes, tolerance)
-    return verdict if wrong else of_rounds(alloc, verdict, None, len(stops), tolerance)
+
+    def of(found: RoundsProof) -> Certificate:
+        gap = float((found.room + found.short)[first].max(initial=0.0))
+        return _verdict(alloc, kept, order_, found, gap, notes, tolerance)
+
+    rounds = len(stops)
+    if rounds > 1 and not wrong and not has_fractions(alloc):
+        # where the point nearby proves everybody, nobody asks how far errors of floats reach
+        verdict = at_nearby(alloc, of(prove(shrunk, stops, factor, False)), None, rounds, tolerance)
+        if verdict.certified:
+            return verdict
+    verdict = of(remembered(alloc, "_proved", lambda: prove(shrunk, stops, factor)))
+    return verdict if wrong else of_rounds(alloc, verdict, None, rounds, tolerance)
 
 
 def _verdict(
@@ -200,16 +211,21 @@ def _verdict(
     return Certificate(verdict, gap, far, loose, checks, spans, notes, bounded=True)
 
 
-def prove(ruled: Ruled, stops: list[RoundWalk], factor: float = 1.0) -> RoundsProof:
+def prove(
+    ruled: Ruled, stops: list[RoundWalk], factor: float = 1.0, follow: bool = True
+) -> RoundsProof:
     """What the prices of the rounds prove of every user, each at the best prices of its round.
 
+    Parameters
+    ----------
     factor : by which tasks were multiplied, so that all fit.
+    follow : whether errors are carried on from round to round; if not, nothing is bounded.
     """
     users = len(ruled.share)
     room, excess = np.full(users, np.inf), np.zeros(users)
     right = np.full(users, np.nan)
     stage, proofs = np.zeros(users, dtype=np.int64), list[Paid]()
-    rows = RuleRows(ruled) if len(stops) > 1 else None
+    rows = RuleRows(ruled) if len(stops) > 1 and follow else None
     for k, stop in enumerate(stops):
         mine = stop.users
         right[mine], stage[mine] = stop.due[mine], k
@@ -249,11 +265,14 @@ def prove(ruled: Ruled, stops: list[RoundWalk], factor: float = 1.0) -> RoundsPr
     off = np.where(np.isnan(off), np.inf, off)
     with np.errstate(divide="ignore", invalid="ignore"):
         short = np.where(off > 0, np.maximum(right / ruled.share - 1.0, 0.0), 0.0)
+    short = np.where(np.isnan(short), np.inf, short)
+    if not follow:
+        nobody = Bounds(np.full(users, np.inf), np.ones(users), np.zeros(users))
+        return RoundsProof(room, excess, off, short, nobody, ruled.share, factor)
     uses = rows.uses([stop.due for stop in stops]) if rows else None
     reached = () if ruled.tree.flat or len(stops) < 2 else [stop.reached for stop in stops]
     excess_ = np.minimum(excess, 1.0)
     bounds = carried(stage, room, excess_, proofs, uses, reached=reached)
-    short = np.where(np.isnan(short), np.inf, short)
     return RoundsProof(room, excess, off, short, bounds, ruled.share, factor)
 
 

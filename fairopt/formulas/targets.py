@@ -79,6 +79,26 @@ class TargetTree:
             np.add.at(found, self.parent[nodes], found[nodes])
         return found
 
+    def apart(self) -> list[tuple[Ints, TargetTree]]:
+        """Each group of the root, and all users in none, as users and a tree of their own: but for
+        jumps, which are one, targets of one have nothing to do with those of another."""
+        top = np.arange(len(self.parent))
+        for nodes in self.layers[1:]:
+            top[nodes] = top[self.parent[nodes]]
+        leaves = np.zeros(len(top), dtype=bool)
+        leaves[self.leaf] = True
+        top[leaves & (self.parent == 0)] = 0
+        found, place = [], np.zeros(len(top), dtype=np.int64)
+        for one in np.unique(top[self.leaf]).tolist():
+            nodes = np.flatnonzero(top == one)
+            nodes = np.append(0, nodes[nodes > 0])
+            place[nodes] = np.arange(len(nodes))
+            users = np.flatnonzero(top[self.leaf] == one)
+            parent = np.append(-1, place[self.parent[nodes[1:]]])
+            of = TargetTree.of(parent, self.weight[nodes], place[self.leaf[users]], self.use[users])
+            found.append((users, of))
+        return found
+
     def below(self, root: int) -> Bools:
         """(K,) the nodes below a node, without itself."""
         inside = np.zeros(len(self.parent), dtype=bool)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -114,15 +115,25 @@ class Nested:
         """The lot, whose level is told."""
         return lot
 
-    def walk(self, lots: Sequence[Lot]) -> NestedWalk:
+    def walk(self, lots: Sequence[Lot]) -> NestedWalk | ApartWalk:
         """What all are due, lot by lot, from the first on."""
+        plain = all(lot.part is None and not lot.jumped for lot in lots)
+        if plain and len({lot.rank for lot in lots}) == 1:
+            return ApartWalk(self, lots[0].rank)
         return NestedWalk(self)
 
-    def floats(self, due: Any) -> Floats:
-        """(2, N) decimals (N,) in units of shares."""
-        due = due + self.base
+    @cached_property
+    def apart(self) -> list[tuple[Ints, TargetTree]]:
+        """The groups of the root, each by itself."""
+        return self.tree.apart()
+
+    def floats(self, due: Any, users: Any = slice(None)) -> Floats:
+        """(2, N) decimals (N,) in units of shares, or those of some users."""
+        due = due + self.base[users]
         high = due.astype(np.float64)
-        return np.array([high, (due - _exact(high)).astype(np.float64)]) / self.unit
+        both = np.array([high, (due - _exact(high)).astype(np.float64)], dtype=np.float64)
+        found: Floats = both / self.unit[users]
+        return found
 
 
 class NestedWalk:
@@ -210,6 +221,91 @@ class NestedWalk:
         return found
 
 
+class ApartWalk:
+    """The path of targets where no round is stopped on a jump: each group of the root by itself,
+    so that a round costs no more than the groups of those whom it stops.
+
+    What `to` tells of users who pay nothing in a round is what was told of them last.
+    """
+
+    def __init__(self, targets: Nested, rank: int) -> None:
+        self._of = targets
+        self.due = targets.floats(targets.start)
+        self._users = [users for users, _ in targets.apart]
+        self._pieces = [
+            _next(
+                PathPoint.start(
+                    tree, targets.start[users], ((targets.rank == rank) & ~targets.none)[users]
+                )
+            )
+            for users, tree in targets.apart
+        ]
+        self._place = np.zeros(len(targets.unit), dtype=np.int64)
+        for k, users in enumerate(self._users):
+            self._place[users] = k
+        self._by: list[tuple[Decimal, list[Piece]]] = []
+
+    def to(self, lot: Lot) -> tuple[Floats, Floats]:
+        """(2, N) what all who pay are due by then, and (N,) how fast that of the lot's own users
+        grows with its level."""
+        t = _both(lot.level)
+        for k, piece in enumerate(self._pieces):
+            while piece.until < t:
+                piece = self._walked(k, piece.at(piece.until))
+            self._pieces[k] = piece
+        asked = lot.value[0] > 0
+        asked[lot.users] = True
+        slope = np.zeros(len(asked))
+        for k in np.unique(self._place[asked]).tolist():
+            piece, users = self._pieces[k], self._users[k]
+            at = np.flatnonzero(asked[users] & piece.start.free)
+            step = t - piece.start.t
+            due = piece.start.due[at] + piece.slope[at] * step
+            self.due[:, users[at]] = self._of.floats(due, users[at])
+            slope[users[at]] = piece.slope[at].astype(np.float64) / self._of.unit[users[at]]
+        return self.due, slope
+
+    def _walked(self, k: int, point: PathPoint) -> Piece:
+        self._of.walked += len(self._users[k])
+        if self._of.walked > WALKED:
+            raise LostError
+        return _next(point)
+
+    def stop(self, lot: Lot) -> Lot:
+        """The lot, stopped at its level."""
+        t = _both(lot.level)
+        self._by.append((t, list(self._pieces)))
+        for k in np.unique(self._place[lot.users]).tolist():
+            point, users = self._pieces[k].at(t), self._users[k]
+            mine = np.isin(users, lot.users)
+            self.due[:, users[mine]] = self._of.floats(point.due[mine], users[mine])
+            self._pieces[k] = self._walked(k, point.freeze(mine))
+        return lot
+
+    def settled(self, lots: list[Lot]) -> list[Lot]:
+        """The lots, with whose dues by then are what they are in the end."""
+        found = []
+        for lot, (t, pieces) in zip(lots, self._by, strict=True):
+            due, moving = self.due.copy(), np.zeros(len(self._place), dtype=bool)
+            for users, piece in zip(self._users, pieces, strict=True):
+                at = np.flatnonzero(piece.start.free)
+                told = piece.start.due[at] + piece.slope[at] * (t - piece.start.t)
+                due[:, users[at]] = self._of.floats(told, users[at])
+                moving[users[at]] = piece.slope[at] > 0
+            apart = np.abs((self.due[0] - due[0]) + (self.due[1] - due[1]))
+            by = np.maximum(due[0] * self._of.unit - self._of.base.astype(np.float64), 0.0)
+            same = apart <= SETTLED * self.due[0]
+            found.append(replace(lot, settled=same, by=by, moving=moving))
+        return found
+
+
+def _next(point: PathPoint) -> Piece:
+    """The next piece, after all jumps."""
+    while isinstance(piece := point.piece(), Jump):
+        point = piece.end
+    return piece
+
+
 def _exact(values: Floats) -> Any:
     """Floats as an array of decimals."""
     found = np.empty(values.shape, dtype=object)
@@ -223,6 +319,6 @@ def _both(value: Floats) -> Decimal:
 
 
 Targets = Flat | Nested
-Walk = FlatWalk | NestedWalk
+Walk = FlatWalk | NestedWalk | ApartWalk
 
 __all__ = ["DIGITS", "Flat", "LostError", "Nested", "Targets", "Walk"]

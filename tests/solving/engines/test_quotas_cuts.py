@@ -10,7 +10,12 @@ import pytest
 import fairopt as fo
 from benchmarks.over_time import draw
 from fairopt.certificates import certify
-from fairopt.solving.engines.quotas import cuts
+from fairopt.formulas import families
+from fairopt.formulas.entitled import entitled
+from fairopt.formulas.lowered import lower
+from fairopt.solving.answering import scores
+from fairopt.solving.engines import units
+from fairopt.solving.engines.quotas import cuts, rounds
 from fairopt.solving.engines.quotas.rounds import Rounds, RoundsQuestion
 from tests.overtime.test_horizon import levels
 
@@ -27,6 +32,59 @@ def horizon(rng: np.random.Generator) -> tuple[fo.Horizon, tuple[np.ndarray, ...
     base = fo.Instance(demand, capacity[:1], weight=weight)
     whole = fo.horizon(base, wants, capacity=capacity[:, None, :])
     return whole, (demand, capacity, wants, weight)
+
+
+def in_groups(seed: int, users: int = 18, servers: int = 5, room: float = 6) -> fo.Instance:
+    """Users in groups and in none, most with a number of tasks that they ask for."""
+    rng = np.random.default_rng(seed)
+    names = [f"u{n}" for n in range(users)]
+    groups = [fo.Group("a", weight=2.0), fo.Group("b"), fo.Group("c", "b", weight=3.0)]
+    member = {name: str(rng.choice(["a", "b", "c"])) for name in names if rng.random() < 0.8}
+    placement = rng.random((users, servers)) < 0.6
+    placement[np.arange(users), rng.integers(servers, size=users)] = True
+    return fo.Instance(
+        rng.uniform(0.2, 1, (users, 3)),
+        rng.uniform(room / 3, room, (servers, 3)),
+        placement=placement,
+        limit=np.where(rng.random(users) < 0.8, rng.integers(1, 6, users), np.inf),
+        weight=rng.uniform(0.5, 2, users),
+        users=names,
+        quotas=fo.Quotas(groups, member),
+    )
+
+
+def asked_of(inst: fo.Instance, notion: fo.MaxMin) -> RoundsQuestion:
+    score = scores(inst, notion)
+    of = entitled(inst, score, families.member(notion.plain()))
+    low = lower(inst, score)
+    alone = units.beside_rules(low)
+    return RoundsQuestion(low, of.tree, of.floor, of.added, of.rank, alone)
+
+
+@pytest.mark.parametrize("measure", ["sum", "dominant"])
+@pytest.mark.parametrize("seed", range(5))
+def test_groups_beside_programs(seed: int, measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In groups, with numbers of tasks asked for: what programs of every round find, by a few, and
+    where targets of a group jump too; certified."""
+    monkeypatch.setattr(cuts, "IN_GROUPS", 0)
+    notion, inst = fo.MaxMin("drf", measure=measure), in_groups(seed)
+    question = asked_of(inst, notion)
+    by_cuts, programs = cuts.solve(question), rounds.solve(question)
+    assert by_cuts is not None
+    np.testing.assert_allclose(by_cuts.share, programs.share, rtol=1e-9)
+    assert by_cuts.programs <= programs.programs
+    answer = fo.solve(inst, notion)
+    assert answer.certificate is not None and answer.certificate.certified
+    assert answer.steps[-1]["step"] == cuts.NAME
+
+
+def test_who_has_all_it_asks_takes_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Users stop one after another at numbers of tasks: few programs, not one for each."""
+    monkeypatch.setattr(cuts, "IN_GROUPS", 0)
+    inst = in_groups(1, users=80, servers=12, room=20)
+    found = cuts.solve(asked_of(inst, fo.MaxMin("drf")))
+    assert found is not None
+    assert len(found.rounds) > 30 and found.programs <= 5
 
 
 def test_random_horizons_beside_programs(monkeypatch: pytest.MonkeyPatch) -> None:

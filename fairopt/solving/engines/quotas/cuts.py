@@ -3,7 +3,8 @@ r"""Max-min of wide systems from cuts: few programs, however many rounds there a
 Prices p >= 0 of the rows say what a unit of a user's share costs at the least, q_n, so that every
 feasible answer keeps the cut :math:`\sum_n q_n s_n \le B(p)`. Max-min under some cuts, and the most
 that each user can have by its own limits alone, is water filling of one server whose resources are
-the cuts (`water.one_server`). One program then asks whether shares s* so found are feasible:
+the cuts (`water.one_server`); in groups the path of targets is followed (`under_cuts`). One program
+then asks whether shares s* so found are feasible:
 
 .. math:: \max \theta, \quad s_n \ge \theta s^*_n
 
@@ -14,18 +15,22 @@ end is a cut that is met with its prices, or a user that has all it wants.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fairopt import clock
 from fairopt.formulas.lowered import CAPACITY, LIMIT, PLACE, Lowered
-from fairopt.instance import Floats, Ints
+from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.path import level
 from fairopt.solving.engines.quotas.rounds import Round, Rounds, RoundsQuestion
+from fairopt.solving.engines.quotas.under_cuts import StopAtCut, followed
 from fairopt.solving.engines.water.one_server import fill_in_turn
 
 NAME = "interior, cuts"
-WIDE, WIDEST = 8_000, 50_000
-"""columns from which this is faster than a kept model, and from which that comes to no end"""
+WIDE, IN_GROUPS, WIDEST = 8_000, 3_000, 50_000
+"""columns from which this is faster than a kept model, the same in groups, and from which that
+comes to no end"""
 MOST = 200
 """most programs"""
 NEARLY = 1e-7
@@ -36,29 +41,39 @@ BROKEN = 1e-11
 """part by which a new cut must be broken"""
 TRIFLE = 1e-12
 """part of a cut that one user's share is, so that it counts as nothing"""
-TOLD = 30_000_000
+TOLD = 1_000_000
 """columns times users at their limits up to which prices of these are told: no proof needs them"""
 
 
 def solve(asked: RoundsQuestion) -> Rounds | None:
-    """All rounds; None for few columns, groups, floors, classes, or rows of other kinds than those
-    of servers and limits, or of nothing, or where the programs come to no end."""
+    """All rounds; None for few columns, floors, classes, or rows of other kinds than those of
+    servers and limits, or of nothing, or where the programs come to no end."""
     low, tree = asked.low, asked.tree
     kinds = np.isin(low.kind, (CAPACITY, LIMIT, PLACE)).all() and not len(low.low)
-    flat = (tree.parent[tree.leaf] == 0).all() and len(tree.parent) == len(tree.leaf) + 1
     one = not asked.floor.any() and len(np.unique(asked.rank)) == 1
-    if not (kinds and flat and one and (low.rhs > 0).all()) or low.columns < WIDE:
+    wide = WIDE if len(tree.parent) == len(tree.leaf) + 1 else IN_GROUPS
+    if not (kinds and one and (low.rhs > 0).all()) or low.columns < wide:
         return None
-    return _Cuts(low, np.asarray(tree.weight[tree.leaf], dtype=np.float64)).run()
+    return _Cuts(asked).run()
 
 
 class _Cuts:
-    """The cuts so far. weight : (N,). most : (N,) share by own limits, limits : (M,) their
-    prices. prices : each (M,); parts : each (N,), what of the cut a unit of level takes."""
+    """The cuts so far. most : (N,) share by own limits, limits : (M,) their prices. prices : each
+    (M,); parts : each (N,), what of the cut a unit of share takes."""
 
-    def __init__(self, low: Lowered, weight: Floats) -> None:
-        self.low, self.weight = low, weight
+    def __init__(self, asked: RoundsQuestion) -> None:
+        self.low, self.tree = asked.low, asked.tree
+        low = asked.low
         self.most, self.limits = _limits(low)
+        # a limit that says what share its user may have is no row: all that is due is within it
+        self.told = low.kind != LIMIT
+        self.told[low.kind == LIMIT] = _uneven(low)[low.one[low.kind == LIMIT]]
+        rows = np.flatnonzero(self.told)
+        self.rest = replace(
+            low,
+            matrix=low.matrix.tocsr()[rows],
+            **{name: getattr(low, name)[rows] for name in ("rhs", "kind", "one", "two", "unit")},
+        )
         self.prices: list[Floats] = []
         self.parts: list[Floats] = []
         for r in range(low.shape[2]):
@@ -71,30 +86,49 @@ class _Cuts:
         low = self.low
         for k in range(MOST):
             clock.tick()
-            height, turns = fill_in_turn(
-                np.stack(self.parts, axis=1), np.zeros(len(self.weight)), self.most / self.weight
-            )
-            share = height * self.weight
-            if not (np.isfinite(share) & (share > 0)).all():
+            met = self._met()
+            if met is None or not (np.isfinite(met[0]) & (met[0] > 0)).all():
                 return None
-            found = level.highest(low, share, share, NEARLY)
+            share, stops = met
+            found = level.highest(self.rest, share, share, NEARLY)
             if found is None:
                 return None
             if found.t >= 1 - MET:
-                over = float(((low.matrix @ found.x) / low.rhs).max(initial=1.0))
-                return self._rounds(height, turns, found.x / over, share, k + 1)
-            price = self._cleared(found.price, found.x)
+                held = np.bincount(low.owner, low.score * found.x, low.shape[0])
+                x = found.x * np.minimum(share / held, 1.0)[low.owner]
+                over = float(((low.matrix @ x) / low.rhs).max(initial=1.0))
+                return self._rounds(stops, x / over, share, k + 1)
+            price = np.zeros(len(low.rhs))
+            price[self.told] = self._cleared(found.price, found.x)
             if not price.any():
                 return None
             self._add(price)
-            if not self.parts[-1] @ height > 1 + BROKEN:
+            if not self.parts[-1] @ share > 1 + BROKEN:
                 return None
         return None
+
+    def _met(self) -> tuple[Floats, list[StopAtCut]] | None:
+        """The shares (N,) of max-min under the cuts alone, and who stops where, in order."""
+        tree, nobody = self.tree, np.zeros(len(self.most))
+        if len(tree.parent) > len(tree.leaf) + 1:
+            return followed(tree, nobody, nobody, self.most, np.array(self.parts))
+        weight = np.asarray(tree.weight[tree.leaf], dtype=np.float64)
+        part = np.stack(self.parts, axis=1) * weight[:, None]
+        height, turns = fill_in_turn(part, nobody, self.most / weight)
+        free, found = height < self.most / weight, list[StopAtCut]()
+        for k, users in turns:
+            stopped = np.zeros(len(height), dtype=bool)
+            stopped[users] = free[users]
+            if stopped.any():
+                found.append(StopAtCut(float(height[stopped].max()), 0.0, stopped, k))
+        for t in np.unique(height[~free]).tolist():
+            found.append(StopAtCut(t, 0.0, ~free & (height == t), -1))
+        return height * weight, sorted(found, key=lambda stop: stop.t)
 
     def _cleared(self, price: Floats, x: Floats) -> Floats:
         """The prices of rows of which less is left than they cost, in parts of all: what vanishes
         together with the other is smaller by far."""
-        low = self.low
+        low = self.rest
         left = (low.rhs - low.matrix @ x) / low.rhs
         money = price * low.rhs
         return np.where(money < left * money.sum(), 0.0, price)
@@ -104,34 +138,36 @@ class _Cuts:
         low = self.low
         q = np.full(low.shape[0], np.inf)
         np.minimum.at(q, low.owner, low.cost(price) / low.score)
-        part = q * self.weight / float(low.rhs @ price)
+        part = q / float(low.rhs @ price)
         self.prices.append(price)
-        self.parts.append(np.where(part < TRIFLE * part.max(), 0.0, part))
+        weight = np.asarray(self.tree.weight[self.tree.leaf], dtype=np.float64)
+        trifle = part * weight < TRIFLE * (part * weight).max()
+        self.parts.append(np.where(trifle, 0.0, part))
 
-    def _rounds(
-        self, height: Floats, turns: list[tuple[int, Ints]], x: Floats, share: Floats, programs: int
-    ) -> Rounds:
+    def _rounds(self, stops: list[StopAtCut], x: Floats, share: Floats, programs: int) -> Rounds:
         """The rounds in order of level; of users at their limits with the prices of these."""
         low, rank = self.low, 0
-        free, own = height < self.most / self.weight, np.isin(low.kind, (LIMIT, PLACE))
-        own &= int((~free).sum()) * low.columns <= TOLD
+        at_limits = sum(int(stop.users.sum()) for stop in stops if stop.cut < 0)
+        own = np.isin(low.kind, (LIMIT, PLACE)) & (at_limits * low.columns <= TOLD)
         found = []
-        for k, users in turns:
-            stopped = np.zeros(len(height), dtype=bool)
-            stopped[users] = free[users]
-            if stopped.any():
-                found.append(
-                    Round(float(height[stopped].max()), 0.0, rank, stopped, self.prices[k])
-                )
-        for t in np.unique(height[~free]).tolist():
-            stopped = ~free & (height == t)
-            mine = np.flatnonzero(own)
-            mine = mine[stopped[low.one[mine]]]
+        for stop in stops:
             price = np.zeros(len(own))
-            price[mine] = self.limits[mine]
-            found.append(Round(t, 0.0, rank, stopped, price))
-        found.sort(key=lambda one: one.t)
+            if stop.cut >= 0:
+                price = self.prices[stop.cut]
+            else:
+                mine = np.flatnonzero(own)
+                mine = mine[stop.users[low.one[mine]]]
+                price[mine] = self.limits[mine]
+            found.append(Round(stop.t, stop.jump, rank, stop.users, price))
         return Rounds(tuple(found), x, share, programs, 0)
+
+
+def _uneven(low: Lowered) -> Bools:
+    """(N,) whose columns differ in what share a task is: a limit does not say what share it has."""
+    best, least = np.zeros(low.shape[0]), np.full(low.shape[0], np.inf)
+    np.maximum.at(best, low.owner, low.score)
+    np.minimum.at(least, low.owner, low.score)
+    return np.asarray(least < best)
 
 
 def _limits(low: Lowered) -> tuple[Floats, Floats]:
