@@ -288,15 +288,15 @@ All nodes different:
 
 {chr(10).join(served(users, servers, False))}
 
-None of these workloads has a limit. Where each asks for a number of tasks, those who have all they
-ask were stopped one after another, each by a program of its own: a plan of 500 such workloads on
-200 nodes, all different, had not come to an end after 36 seconds of the processor. Now they are
-stopped along the path of targets, between programs, of which one was needed. Measured once each, by
-a script that is not kept, on a processor that others used too: with 5 to 39 tasks asked (93 have
-all they ask) solved and certified in 4.9 s, the plan made of the tables in 9.1 s; with 2 to 19 (368 do)
-in 13.2 s, where 5 s were wanted: about 1 s of it is the answer, the rest the judge, which looks at
-every round. Changes asked of such a plan over HTTP are not measured: six had not ended in 200 s of
-the wall clock, beside other busy processes.
+None of these workloads has a limit. Where each asks for a number of tasks, those who have all
+they ask were stopped one after another, each by a program of its own: a plan of 500 such
+workloads on 200 nodes, all different, had not come to an end after 36 seconds of the processor.
+Now they are stopped along the path of targets, between programs, of which one was needed.
+Measured once each, by a script that is not kept, on a processor that others used too: with 5 to
+39 tasks asked (93 have all they ask) solved and certified in 4.9 s, the plan made of the tables
+in 9.1 s; with 2 to 19 (368 do) in 13.2 s, where 5 s were wanted: about 1 s of it is the answer,
+the rest the judge, which looks at every round. Changes asked of such a plan over HTTP are not
+measured: six had not ended in 200 s of the wall clock, beside other busy processes.
 
 How to ask: [few moves](../how-to/few-moves.md).
 """
