@@ -17,6 +17,7 @@ from fairopt.certificates.exact_parts import NEAR, Part, near, parts_of
 from fairopt.certificates.levels import Order
 from fairopt.certificates.lifted import Sparse, solved
 from fairopt.certificates.nearby.begun import of_levels, of_rounds
+from fairopt.certificates.nearby.just_full import by_rows
 from fairopt.certificates.nearby.moves import at_bounds, inside
 from fairopt.certificates.nearby.point import cleared
 from fairopt.certificates.nearby.rows import Lot
@@ -78,6 +79,9 @@ def searched(alloc: Allocation) -> ExactLevels | None:
             lots = of_rounds(system, alloc, asked)
         search = _ExactSearch.of(system, alloc, lots, asked.rank)
         found = None if search is None else search.found()
+        if found is None and (full := by_rows(system, lots, *system.held(alloc))) is not None:
+            search = _ExactSearch.of(system, alloc, full, asked.rank)
+            found = None if search is None else search.found()
     if search is None or found is None:
         return None
     level, rounds = found

@@ -308,3 +308,53 @@ def test_rounds_told_a_little_off_prove_no_wrong_answer(seed: int) -> None:
             verdict = judged(exact.with_(tasks=tasks, rounds=tuple(stops)))
             assert not (part and verdict.certified) or (tasks == exact.tasks).all()
             assert part or verdict.verdict != "refuted"
+
+
+@pytest.mark.parametrize("on_server", [False, True])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_limits_that_just_fill_a_row_in_decimals_are_certified(grouped, on_server) -> None:
+    """3 x 1 + 1 x .3 = 3.3 as one reads it; as floats the limits ask for 2e-16 more than there is,
+    and whoever rises last is stopped by the server."""
+    limit = [3.0, 1.0, np.inf]
+    inst = fo.Instance(
+        [[1.0], [0.3], [1.0]],
+        [[3.3], [10.0]],
+        placement=[[True, False], [True, False], [True, True]],
+        limit=None if on_server else limit,
+        limit_on=[[n, np.inf] for n in limit] if on_server else None,
+        users=["a", "b", "c"],
+        quotas=fo.Quotas(
+            groups=[fo.Group("g"), fo.Group("h")], group={"a": "g", "b": "g", "c": "h"}
+        )
+        if grouped
+        else None,
+    )
+    answer = fo.solve(inst, fo.MaxMin("tasks"))
+    exact = 3.0, 1.0, 10.0
+    assert np.abs(answer.totals - exact).max() < 1e-9
+    for n in range(3):
+        for moved in (-3e-6, -1e-3):
+            tasks = answer.tasks.copy()
+            tasks[n] *= 1 + moved
+            assert not fo.certify(answer.with_(tasks=tasks)).certified
+    # a trace of a task where there is no room is rounding of none, if the row is kept to rounding
+    tasks = answer.tasks + [[0.0, 0.0], [0.0, 0.0], [1e-13, 0.0]]
+    assert fo.certify(answer.with_(tasks=tasks)).certified
+
+
+def test_two_rows_that_limits_just_fill_are_certified() -> None:
+    """Both of one server, one of each of two servers, and where somebody may run elsewhere."""
+    for inst in (
+        fo.Instance([[1.0, 0.1], [0.3, 0.7]], [[3.3, 1.0]], limit=[3, 1]),
+        fo.Instance(
+            [[0.1], [0.3], [0.7]],
+            [[0.4], [0.8]],
+            placement=[[True, True], [True, False], [False, True]],
+            limit=[2.0, 1.0, 1.0],
+        ),
+        fo.Instance([[5.0], [1.0]], [[1.0]], weight=[2, 1], limit_on=[[0.1], [0.5]]),
+        fo.Instance([[0.1]] * 3, [[0.6]], limit=[1, 2, 3]),
+    ):
+        answer = fo.solve(inst, fo.MaxMin("tasks"))
+        assert np.allclose(answer.totals, np.minimum(inst.limit, answer.totals + 1e-9))
+        assert answer.certificate.residual < 1e-12

@@ -11,10 +11,12 @@ from fairopt import clock
 from fairopt.allocation import Allocation
 from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby.begun import of_levels, of_rounds
+from fairopt.certificates.nearby.just_full import by_rows
 from fairopt.certificates.nearby.point import search
 from fairopt.certificates.nearby.points import NearbyPoint, joined
 from fairopt.certificates.nearby.proof import Left, left_open
 from fairopt.certificates.nearby.reach import reach
+from fairopt.certificates.nearby.rows import Lot
 from fairopt.certificates.nearby.system import System
 from fairopt.certificates.nearby.targets import DIGITS, Flat, Nested, Targets
 from fairopt.certificates.ruled.answer import Ruled
@@ -103,25 +105,45 @@ def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Ne
         flat = inst.tree.flat
         targets: Targets = Flat(weight, floor, base) if flat else Nested(asked, unit, none)
         held = system.held(alloc)
-        best: Nearby | None = None
-        first: NearbyPoint | None = None
-        for turn in range(2 * TURNS):
-            linked = turn % 2 > 0
-            point = search(system, targets, lots, *held, linked)
-            left = None if point is None else left_open(system, point, nothing, floor)
-            if point is not None and left is not None and left.worst <= SHARP:
-                found = _found(system, point, left, asked.tree, len(inst.ways), nothing)
-                if best is None or found.far.max() < best.far.max():
-                    best = found
-                if best.far.max() <= ENOUGH:
-                    break
-            if not linked:
-                first = point
-                continue
-            again = joined(lots, first) if flat and best is None and first is not None else None
-            if again is None:
+        rest = held, nothing, floor, asked.tree, len(inst.ways)
+        best = _nearest(system, targets, lots, *rest)
+        if best is None and (full := by_rows(system, lots, *held)) is not None:
+            best = _nearest(system, targets, full, *rest)
+    return best
+
+
+def _nearest(
+    system: System,
+    targets: Targets,
+    lots: list[Lot],
+    held: tuple[Ints, Floats],
+    nothing: Floats,
+    floor: Floats,
+    tree: TargetTree,
+    ways: int,
+) -> Nearby | None:
+    """Of the points that lots mean, with columns out of use linked or not, and joined where their
+    levels are in another order, that of which most is proved; None where there is none."""
+    best: Nearby | None = None
+    first: NearbyPoint | None = None
+    for turn in range(2 * TURNS):
+        linked = turn % 2 > 0
+        point = search(system, targets, lots, *held, linked)
+        left = None if point is None else left_open(system, point, nothing, floor)
+        if point is not None and left is not None and left.worst <= SHARP:
+            found = _found(system, point, left, tree, ways, nothing)
+            if best is None or found.far.max() < best.far.max():
+                best = found
+            if best.far.max() <= ENOUGH:
                 break
-            lots = again
+        if not linked:
+            first = point
+            continue
+        flat = isinstance(targets, Flat)
+        again = joined(lots, first) if flat and best is None and first is not None else None
+        if again is None:
+            break
+        lots = again
     return best
 
 

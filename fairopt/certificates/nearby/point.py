@@ -36,6 +36,8 @@ BELOW = 2.0**-93, 2.0**-90
 money grows with it"""
 SAFE = 4
 """times the error of a row's sum that is left of it, within these"""
+STRAY = 1e-9
+"""part of a share that tasks are less than where they may be rounding of none"""
 MOVED = 1e-3
 """part of a share that the search may take from where it is too dear"""
 
@@ -262,9 +264,27 @@ def _tasks(
         # a flow that left its bounds stays there
         best = NearbyPoint(columns, x, walk.settled(lots), walk.due, min(least, solve.least), off)
         if not (over | broken).any():
-            break
+            stray = _stray(system, columns, x[0], (left < error) & full & ~system.below)
+            if not stray.any():
+                break
+            columns, x = columns[~stray], x[:, ~stray]
         full |= over
     return best
+
+
+def _stray(system: System, columns: Ints, x: Floats, over: Bools) -> Bools:
+    """(C,) tasks in rows that stay overrun, as all else in them is due to users at their limits: so
+    few of a user's that they are rounding of none."""
+    of, tasks = system.columns, system.tasks
+    task = columns < tasks
+    row, each, entry = of.entries(columns)
+    inside = np.zeros(len(columns), dtype=bool)
+    inside[each[over[row] & (entry > 0)]] = True
+    n, worth = of.owner(columns[task]), of.worth(columns[task])
+    part = worth * x[task] / np.bincount(n, worth * x[task], len(system.share_unit))[n]
+    inside[~task] = False
+    inside[task] &= part < STRAY
+    return inside
 
 
 def _levels(
