@@ -46,10 +46,16 @@ def clean(question: Question, point: ActivePlace) -> Place:
 
 
 def stepped(
-    question: Question, point: ActivePlace, seen: PlaceSums | None, nearing: bool = False
+    question: Question,
+    point: ActivePlace,
+    seen: PlaceSums | None,
+    nearing: bool = False,
+    stuck: bool = False,
 ) -> tuple[ActivePlace | None, PlaceRest | None]:
     """One Newton step, then the active set corrected (None if it cannot be made), and the rest of
-    what is clean of it; `nearing`: see `solved`."""
+    what is clean of it; `nearing`: see `solved`. `stuck`: rows stay overrun, as full ones
+    contradict each other; what prices still change by is how their money may be divided, and the
+    first of which nothing is left leaves."""
     place, tasks, columns = point.place, question.columns.count, question.columns
     seen = sums(question, place, alone=True) if seen is None else seen
     wanted = missing(question, place, seen, point.moves, point.full, point.end)
@@ -66,6 +72,10 @@ def stepped(
     whole[task] = seen.rest.share[n] / columns.worth(held[task])
     far = task & (more < -FAR * whole) & (here > 0)
     length = float(min(1.0, (here[far] / -more[far]).min())) if far.any() else 1.0
+    if stuck:
+        falls = point.full & question.rules & (dearer < 0) & (place.price[0] > 0)
+        if falls.any():
+            dearer = dearer * max(1.0, float((place.price[0][falls] / -dearer[falls]).min()))
     return _changed(question, point, move, more * length, dearer * length, value * length)
 
 

@@ -81,7 +81,7 @@ def search(
                 if begun in tried:
                     continue  # from the same beginning everything would come again
                 tried.add(begun)
-            stalls, start, held = 0, None, 0
+            stalls, start, held, full = 0, None, 0, None
             over, lost = np.inf, 0
             for step in clock.steps(most):
                 if point is None:
@@ -112,7 +112,9 @@ def search(
                 if lost >= tries:
                     break
                 nearing = not (stalls or lost)
-                point, known = stepped(question, point, seen if whole else None, nearing)
+                # rows that are overrun, and are the same as a step before, contradict each other
+                stuck, full = lost > 0 and np.array_equal(point.full, full), point.full
+                point, known = stepped(question, point, seen if whole else None, nearing, stuck)
             if _worst(best.proved) <= max(KNOWN, enough):
                 break
             if start is not None:

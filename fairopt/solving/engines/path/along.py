@@ -92,7 +92,7 @@ class Path(Basis):
             if least <= enough or worse > patience:
                 break
             if self.quick and self.alpha < self.target and self._settled(state, missing):
-                return state, error
+                return state, min(error, HALF_WAY)
             after = self._stepped(state, missing)
             if after is None or not np.isfinite(after).all():
                 break
@@ -186,11 +186,11 @@ class Path(Basis):
         slack, price = s.slack[frame.count :], s.price[frame.count :]
         # a row of one column holds that column, and needs no other unknown
         holding = np.bincount(frame.bounded, frame.bound**2 * price / slack, frame.columns)
-        paid = np.where(
-            frame.is_task, frame.to(missing.q), np.abs(missing.cost) + 1e-3 * s.price.mean()
-        )
+        paid = frame.to(missing.q)
+        if frame.columns > frame.tasks:  # flows bring, or cost, what rows do between which they lend
+            paid = np.where(frame.is_task, paid, frame.size_of.T @ s.price[shared])
         most = np.where(frame.is_task, 1e-2 * frame.to(missing.held), 0.0)
-        slowly = frame.ruled or self.patience > PATIENCE
+        slowly = self.patience > PATIENCE
         damp = DAMP[1] if slowly else float(np.clip(self.mean, *DAMP))
         theta = 1.0 / (s.dear / s.z + holding + damp * paid / np.maximum(s.z, most))
         if self.steep:

@@ -16,6 +16,9 @@ LITTLE = 1e-3
 """part of a share of about the size expected that a user counts as having at alpha 0, at least"""
 
 
+STAKE = 1e-12
+
+
 class Basis:
     """A question, in units in which everything is about 1.
 
@@ -155,12 +158,21 @@ class Basis:
     def targets(self, state: Floats, missing: PathMissing) -> Floats:
         """What products are measured in: the money of users, of rows the mean of who uses them."""
         frame, layout = self.frame, self.layout
-        mean = missing.money / frame.users
+        s, mean = layout.parts(state), missing.money / frame.users
         per = np.full(frame.columns, mean)
-        per[: frame.tasks] = missing.own[frame.owner]
-        z = layout.parts(state).z
-        use = frame.size_of @ z if frame.signed else missing.used
-        by_money = frame.size_of @ (z / per)
+        per[: frame.tasks] = self._moving(s, missing)[frame.owner]
+        if len(frame.wide) or frame.columns > frame.tasks:
+            taken = np.abs(frame.value) * s.z[frame.column]
+            paying = per[frame.column]
+            paying[frame.wide] = missing.own[frame.owner[frame.column[frame.wide]]]
+            if frame.columns > frame.tasks:
+                per[frame.tasks :] = self._of_flows(taken, paying, mean)
+                paying = np.where(frame.is_task[frame.column], paying, per[frame.column])
+            use = np.bincount(frame.row, taken, frame.count)
+            by_money = np.bincount(frame.row, taken / paying, frame.count)
+        else:
+            use = frame.size_of @ s.z if frame.signed else missing.used
+            by_money = frame.size_of @ (s.z / per)
         rows = np.where(by_money > 0, use / np.where(by_money > 0, by_money, 1.0), mean)
         own = missing.own
         return np.concatenate(
@@ -173,3 +185,40 @@ class Basis:
                 own[layout.counted] / self.alpha,
             ]
         )
+
+    def _moving(self, s: PathParts, missing: PathMissing) -> Floats:
+        """(N,) what users pay beside what is the same wherever they run: where that is decided."""
+        frame = self.frame
+        if not len(frame.wide):
+            return missing.own
+        same = np.zeros(len(frame.column))
+        same[frame.wide] = frame.value[frame.wide] * s.price[frame.row[frame.wide]]
+        same = np.bincount(frame.column, same, frame.columns)
+        rest = (missing.cost - same)[: frame.tasks]
+        rest += (same[: frame.tasks] - frame.smallest(same[: frame.tasks])[frame.owner])
+        own = np.where(frame.of(same) > 0, frame.of(rest * s.z[: frame.tasks]), missing.own)
+        return np.clip(own, STAKE * missing.own, missing.own)
+
+    def _of_flows(self, taken: Floats, paying: Floats, mean: float) -> Floats:
+        """(F,) what flows are measured in: the least money of the rows between which they lend.
+        Rows that hold no tasks have that of their flows.
+
+        taken, paying : (E,) what is used, and by whose money, of each entry.
+        """
+        frame = self.frame
+        flow = ~frame.is_task[frame.column]
+        row, each = frame.row[flow], frame.column[flow] - frame.tasks
+        taken = np.where(flow, 0.0, taken)
+        use = np.bincount(frame.row, taken, frame.count)
+        by_money = np.bincount(frame.row, taken / paying, frame.count)
+        holds = by_money > 0
+        money = np.where(holds, use / np.where(holds, by_money, 1.0), np.inf)
+        found = np.full(frame.columns - frame.tasks, np.inf)
+        while True:
+            before = money.copy()
+            np.minimum.at(found, each, money[row])
+            least = np.full(frame.count, np.inf)
+            np.minimum.at(least, row, found[each])
+            money = np.where(holds, money, least)
+            if np.array_equal(money, before):
+                return np.where(np.isfinite(found), found, mean)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.formulas.lowered import BOUND, LIMIT, RULE, Lowered
+from fairopt.formulas.lowered import BOUND, CAPACITY, LIMIT, RULE, Lowered
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.path import blocks, grid, own
 
@@ -67,6 +67,7 @@ class Frame:
         self.size_of: Any = abs(self.a) if signed else self.a
         self.signed = signed
         self.is_task = np.arange(self.columns) < self.tasks
+        self.wide = self._wide(low)
         users = self.users * (1 + self.mixed)
         self.blocks = blocks.of(users, self.count, self.row, self.column, self.columns)
         self.own: tuple[own.User, ...] = ()
@@ -82,6 +83,21 @@ class Frame:
         if own.fits(lone):
             self.own = own.users_of(self.a, self.owner, lone)
             self.common = np.flatnonzero(lone < 0)
+
+    def _wide(self, low: Lowered) -> Ints:
+        """The entries of tasks in rows over several servers that all columns of their user, more
+        than one, are in: what these cost is the same wherever it runs."""
+        over = np.zeros(self.rows, dtype=bool)
+        over[: len(low.kind)] = low.kind != CAPACITY
+        at = np.flatnonzero(over[self.shared][self.row] & (self.column < self.tasks))
+        if not len(at):
+            return at
+        mine = self.owner[self.column[at]]
+        key = mine * self.count + self.row[at]
+        _, each, many = np.unique(key, return_inverse=True, return_counts=True)
+        whole = np.bincount(self.owner, minlength=self.users)[mine]
+        found: Ints = at[(many[each] == whole) & (whole > 1)]
+        return found
 
     def _of_one(self, low: Lowered, row: Ints, column: Ints, value: Floats, rhs: Floats) -> Bools:
         """(rows of `low`,) those that limit one user, the tightest of each."""
