@@ -18,6 +18,8 @@ STAYS, CHEAPER = 1e-3, 1e-13
 price is this part below what is held enters"""
 FAR = 1e-3
 """part of a share by which a column may shrink in one step before the step is cut"""
+IDLE = 1e-6
+"""what costs and shares miss, as a part of how prices change: then it is not for them"""
 EXCESS = 2.0**-98
 """part of a row by which it is overrun that makes it full, with two floats"""
 
@@ -60,7 +62,7 @@ def stepped(
     seen = sums(question, place, alone=True) if seen is None else seen
     wanted = missing(question, place, seen, point.moves, point.full, point.end)
     step = None if wanted is None else solved(wanted, len(place.value), nearing)
-    if step is None:
+    if wanted is None or step is None:
         return None, None
     more, dearer, value = step
     move = np.flatnonzero(point.moves)
@@ -73,8 +75,10 @@ def stepped(
     far = task & (more < -FAR * whole) & (here > 0)
     length = float(min(1.0, (here[far] / -more[far]).min())) if far.any() else 1.0
     if stuck:
+        open_ = max(float(np.abs(part).max(initial=0.0)) for part in (wanted.error, wanted.miss))
+        idle = open_ < IDLE * float(np.abs(dearer[wanted.rows] * wanted.norm).max(initial=0.0))
         falls = point.full & question.rules & (dearer < 0) & (place.price[0] > 0)
-        if falls.any():
+        if idle and falls.any():
             dearer = dearer * max(1.0, float((place.price[0][falls] / -dearer[falls]).min()))
     return _changed(question, point, move, more * length, dearer * length, value * length)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairopt.certificates.given import Given
+from fairopt.certificates.listed import Listed
 from fairopt.certificates.question import Question
 from fairopt.instance import Bools, Floats, Ints
 
@@ -18,6 +19,8 @@ MOST = 2_000_000
 """pairs up to which parts are looked for"""
 FULL = 1e-6
 """part left of a row that may have a price where an answer tells none"""
+SURELY = 1e-9
+"""part of a row that is left at least where it is never full: rounding is far less"""
 
 
 def labels(question: Question) -> Ints | None:
@@ -31,15 +34,54 @@ def labels(question: Question) -> Ints | None:
     users, rows, flows = question.users, len(question.rhs), len(question.low)
     cost = columns.cost(np.zeros(rows))
     every = np.concatenate([np.flatnonzero(np.isfinite(cost)), columns.count + np.arange(flows)])
-    row, each, _ = columns.entries(every)
+    row, each, entry = columns.entries(every)
     task = every < columns.count
     mine = np.empty(len(every), dtype=np.int64)
     mine[task] = columns.owner(every[task])
     mine[~task] = users + rows + np.arange(flows)
     size = users + rows + flows
+    if isinstance(columns, Listed):
+        binds = ~_never_full(question, row, each, entry, mine)[row]
+        row, each = row[binds], each[binds]
     graph = coo_array((np.ones(len(row)), (mine[each], users + row)), shape=(size, size))
     count, found = connected_components(graph, directed=False)
     return None if np.ptp(found[:users]) == 0 or count == 1 else np.asarray(found, np.int64)
+
+
+def _never_full(question: Question, row: Ints, each: Ints, entry: Floats, mine: Ints) -> Bools:
+    """(M,) rows of several users that are never full, as what bounds one user alone, a share or a
+    row, leaves each too little: what is asked is the same without them.
+
+    row, each, entry : of columns, which are those of users or flows mine (C,).
+    """
+    users, rows = question.users, len(question.rhs)
+    owner = mine[each]
+    first, last = np.full(rows, len(mine) + users + rows), np.full(rows, -1)
+    np.minimum.at(first, row, owner)
+    np.maximum.at(last, row, owner)
+    flows = last >= users
+    alone = (first == last) & ~flows & (question.rhs >= 0)
+    alone[row[entry < 0]] = False
+    worth = np.ones(len(mine))
+    task = mine < users
+    at = np.flatnonzero(np.isfinite(question.columns.cost(np.zeros(rows))))
+    worth[task] = question.columns.worth(at)
+    with np.errstate(invalid="ignore"):  # what is without bound, of which nothing is taken
+        # the most of each column, and what it may take of each row
+        most = np.where(task, question.most[np.where(task, mine, 0)] / worth, np.inf)
+        on = alone[row] & (entry > 0)
+        np.minimum.at(most, each[on], question.rhs[row[on]] / entry[on])
+        takes = np.where(entry > 0, entry * most[each], 0.0)
+        # or all of a user's share where it takes most
+        pair, to = np.unique(row * (users + 1) + np.minimum(owner, users), return_inverse=True)
+        whole, rate = np.bincount(to, takes, len(pair)), np.zeros(len(pair))
+        np.maximum.at(rate, to, np.maximum(entry, 0.0) / worth[each])
+        r, n = np.divmod(pair, users + 1)
+        share = np.where(n < users, question.most[np.minimum(n, users - 1)], np.inf)
+        whole = np.fmin(whole, share * rate)
+    used = np.bincount(r, whole, rows)
+    found: Bools = (first < last) & ~flows & (used < question.rhs * (1 - SURELY))
+    return found
 
 
 @dataclass(frozen=True)

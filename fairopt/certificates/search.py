@@ -81,7 +81,7 @@ def search(
                 if begun in tried:
                     continue  # from the same beginning everything would come again
                 tried.add(begun)
-            stalls, start, held, full = 0, None, 0, None
+            stalls, start, held, full = 0, None, 0, np.zeros(0, dtype=bool)
             over, lost = np.inf, 0
             for step in clock.steps(most):
                 if point is None:
@@ -112,8 +112,8 @@ def search(
                 if lost >= tries:
                     break
                 nearing = not (stalls or lost)
-                # rows that are overrun, and are the same as a step before, contradict each other
-                stuck, full = lost > 0 and np.array_equal(point.full, full), point.full
+                # full rows that stay overrun, the same for some steps, contradict each other
+                stuck, full = lost > 3 and np.array_equal(point.full, full), point.full
                 point, known = stepped(question, point, seen if whole else None, nearing, stuck)
             if _worst(best.proved) <= max(KNOWN, enough):
                 break

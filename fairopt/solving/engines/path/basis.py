@@ -14,9 +14,8 @@ EASY, STEEP = 3.0, 2.5
 """largest exponent to begin at; that from which a share may be more than is due at its value"""
 LITTLE = 1e-3
 """part of a share of about the size expected that a user counts as having at alpha 0, at least"""
-
-
 STAKE = 1e-12
+"""part of a user's money at least by which its columns are measured"""
 
 
 class Basis:
@@ -27,6 +26,9 @@ class Basis:
     log_w : (N,) log W. floor : (N,) sigma. added : whether g is of s - sigma. unit : (N,) > 0, a
         share of about the size expected. active : (N,) who counts; others keep their floors.
     """
+
+    together = False
+    """whether tasks and prices go equally far, and all is measured in all of a user's money"""
 
     def __init__(
         self,
@@ -156,19 +158,25 @@ class Basis:
         return float(((curve + s.spare) / s.share)[self.active].max())
 
     def targets(self, state: Floats, missing: PathMissing) -> Floats:
-        """What products are measured in: the money of users, of rows the mean of who uses them."""
+        """What products are measured in: the money of users, of rows the mean of who uses them.
+
+        A ceiling that all of a user's tasks count against alike does not say where they run: that
+        is decided by what it pays beside, which may be 1e-7 of its money. And what is lent counts
+        as little as who lends."""
         frame, layout = self.frame, self.layout
         s, mean = layout.parts(state), missing.money / frame.users
         per = np.full(frame.columns, mean)
-        per[: frame.tasks] = self._moving(s, missing)[frame.owner]
-        if len(frame.wide) or frame.columns > frame.tasks:
+        apart = not self.together and (len(frame.wide) > 0 or frame.columns > frame.tasks)
+        own = self._moving(s, missing) if apart else missing.own
+        per[: frame.tasks] = own[frame.owner]
+        if apart:
             taken = np.abs(frame.value) * s.z[frame.column]
             paying = per[frame.column]
             paying[frame.wide] = missing.own[frame.owner[frame.column[frame.wide]]]
             if frame.columns > frame.tasks:
                 per[frame.tasks :] = self._of_flows(taken, paying, mean)
                 paying = np.where(frame.is_task[frame.column], paying, per[frame.column])
-            use = np.bincount(frame.row, taken, frame.count)
+            use = np.bincount(frame.row, taken, frame.count).astype(np.float64)
             by_money = np.bincount(frame.row, taken / paying, frame.count)
         else:
             use = frame.size_of @ s.z if frame.signed else missing.used
@@ -191,11 +199,11 @@ class Basis:
         frame = self.frame
         if not len(frame.wide):
             return missing.own
-        same = np.zeros(len(frame.column))
-        same[frame.wide] = frame.value[frame.wide] * s.price[frame.row[frame.wide]]
-        same = np.bincount(frame.column, same, frame.columns)
+        wide = frame.wide
+        paid = frame.value[wide] * s.price[frame.row[wide]]
+        same = np.bincount(frame.column[wide], paid, frame.columns).astype(np.float64)
         rest = (missing.cost - same)[: frame.tasks]
-        rest += (same[: frame.tasks] - frame.smallest(same[: frame.tasks])[frame.owner])
+        rest += same[: frame.tasks] - frame.smallest(same[: frame.tasks])[frame.owner]
         own = np.where(frame.of(same) > 0, frame.of(rest * s.z[: frame.tasks]), missing.own)
         return np.clip(own, STAKE * missing.own, missing.own)
 
