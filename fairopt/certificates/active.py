@@ -18,6 +18,8 @@ STAYS, CHEAPER = 1e-3, 1e-13
 price is this part below what is held enters"""
 FAR = 1e-3
 """part of a share by which a column may shrink in one step before the step is cut"""
+IDLE = 1e-6
+"""what costs and shares miss, as a part of how prices change: then it is not for them"""
 EXCESS = 2.0**-98
 """part of a row by which it is overrun that makes it full, with two floats"""
 
@@ -46,15 +48,21 @@ def clean(question: Question, point: ActivePlace) -> Place:
 
 
 def stepped(
-    question: Question, point: ActivePlace, seen: PlaceSums | None, nearing: bool = False
+    question: Question,
+    point: ActivePlace,
+    seen: PlaceSums | None,
+    nearing: bool = False,
+    stuck: bool = False,
 ) -> tuple[ActivePlace | None, PlaceRest | None]:
     """One Newton step, then the active set corrected (None if it cannot be made), and the rest of
-    what is clean of it; `nearing`: see `solved`."""
+    what is clean of it; `nearing`: see `solved`. `stuck`: rows stay overrun, as full ones
+    contradict each other; what prices still change by is how their money may be divided, and the
+    first of which nothing is left leaves."""
     place, tasks, columns = point.place, question.columns.count, question.columns
     seen = sums(question, place, alone=True) if seen is None else seen
     wanted = missing(question, place, seen, point.moves, point.full, point.end)
     step = None if wanted is None else solved(wanted, len(place.value), nearing)
-    if step is None:
+    if wanted is None or step is None:
         return None, None
     more, dearer, value = step
     move = np.flatnonzero(point.moves)
@@ -66,6 +74,12 @@ def stepped(
     whole[task] = seen.rest.share[n] / columns.worth(held[task])
     far = task & (more < -FAR * whole) & (here > 0)
     length = float(min(1.0, (here[far] / -more[far]).min())) if far.any() else 1.0
+    if stuck:
+        open_ = max(float(np.abs(part).max(initial=0.0)) for part in (wanted.error, wanted.miss))
+        idle = open_ < IDLE * float(np.abs(dearer[wanted.rows] * wanted.norm).max(initial=0.0))
+        falls = point.full & question.rules & (dearer < 0) & (place.price[0] > 0)
+        if idle and falls.any():
+            dearer = dearer * max(1.0, float((place.price[0][falls] / -dearer[falls]).min()))
     return _changed(question, point, move, more * length, dearer * length, value * length)
 
 

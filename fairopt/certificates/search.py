@@ -91,7 +91,7 @@ def search(
                     best = _better(best, proved, place, eps, _worst(proved) < _worst(best.proved))
                     if _worst(best.proved) <= max(KNOWN, enough):
                         break
-            stalls, start, held = 0, None, 0
+            stalls, start, held, full = 0, None, 0, np.zeros(0, dtype=bool)
             over, lost = np.inf, 0
             for step in clock.steps(most):
                 if point is None:
@@ -122,7 +122,9 @@ def search(
                 if lost >= tries:
                     break
                 nearing = not (stalls or lost)
-                point, known = stepped(question, point, seen if whole else None, nearing)
+                # full rows that stay overrun, the same for some steps, contradict each other
+                stuck, full = lost > 3 and np.array_equal(point.full, full), point.full
+                point, known = stepped(question, point, seen if whole else None, nearing, stuck)
             if _worst(best.proved) <= max(KNOWN, enough):
                 break
             if start is not None:

@@ -34,8 +34,8 @@ NEAR, APART, QUICK = 0.1, 0.5, 1.7
 what factor then"""
 DAMP = 1e-10, 1e-7
 """part of what it costs that a column is held at least, relative to itself: the mean of what
-products still are, within these bounds; where something is lent, beside own rules, and where
-patience is large always the last. What holds it is missing of its price in the end, and would
+products still are, within these bounds; beside own rules, and where patience is large, always the
+last. What holds it is missing of its price in the end, and would
 vanish by a tenth a step alone where many columns cost nearly the same"""
 LAST = 1e-16
 """smallest target of products, in money"""
@@ -54,8 +54,8 @@ class Path(Basis):
     """The path of one question."""
 
     steps, mean = 0, np.inf
-    quick, together = False, False
-    """whether exponents follow quickly on each other, and tasks and prices go equally far"""
+    quick = False
+    """whether exponents follow quickly on each other"""
     stride, pace = 2.0, 25.0
     """the next exponent is at most so many times the last, and such that no value changes by more
     than exp of this"""
@@ -92,7 +92,8 @@ class Path(Basis):
             if least <= enough or worse > patience:
                 break
             if self.quick and self.alpha < self.target and self._settled(state, missing):
-                return state, error
+                # somebody may be far off in its own money, as long as all are not
+                return state, min(error, HALF_WAY)
             after = self._stepped(state, missing)
             if after is None or not np.isfinite(after).all():
                 break
@@ -186,9 +187,11 @@ class Path(Basis):
         slack, price = s.slack[frame.count :], s.price[frame.count :]
         # a row of one column holds that column, and needs no other unknown
         holding = np.bincount(frame.bounded, frame.bound**2 * price / slack, frame.columns)
-        paid = np.where(
-            frame.is_task, frame.to(missing.q), np.abs(missing.cost) + 1e-3 * s.price.mean()
-        )
+        paid = frame.to(missing.q)
+        if (
+            frame.columns > frame.tasks
+        ):  # flows bring, or cost, what rows do between which they lend
+            paid = np.where(frame.is_task, paid, frame.size_of.T @ s.price[shared])
         most = np.where(frame.is_task, 1e-2 * frame.to(missing.held), 0.0)
         slowly = frame.ruled or self.patience > PATIENCE
         damp = DAMP[1] if slowly else float(np.clip(self.mean, *DAMP))

@@ -14,6 +14,8 @@ EASY, STEEP = 3.0, 2.5
 """largest exponent to begin at; that from which a share may be more than is due at its value"""
 LITTLE = 1e-3
 """part of a share of about the size expected that a user counts as having at alpha 0, at least"""
+STAKE = 1e-12
+"""part of a user's money at least by which its columns are measured"""
 
 
 class Basis:
@@ -24,6 +26,9 @@ class Basis:
     log_w : (N,) log W. floor : (N,) sigma. added : whether g is of s - sigma. unit : (N,) > 0, a
         share of about the size expected. active : (N,) who counts; others keep their floors.
     """
+
+    together = False
+    """whether tasks and prices go equally far, and all is measured in all of a user's money"""
 
     def __init__(
         self,
@@ -153,14 +158,29 @@ class Basis:
         return float(((curve + s.spare) / s.share)[self.active].max())
 
     def targets(self, state: Floats, missing: PathMissing) -> Floats:
-        """What products are measured in: the money of users, of rows the mean of who uses them."""
+        """What products are measured in: the money of users, of rows the mean of who uses them.
+
+        A ceiling that all of a user's tasks count against alike does not say where they run: that
+        is decided by what it pays beside, which may be 1e-7 of its money. And what is lent counts
+        as little as who lends."""
         frame, layout = self.frame, self.layout
-        mean = missing.money / frame.users
+        s, mean = layout.parts(state), missing.money / frame.users
         per = np.full(frame.columns, mean)
-        per[: frame.tasks] = missing.own[frame.owner]
-        z = layout.parts(state).z
-        use = frame.size_of @ z if frame.signed else missing.used
-        by_money = frame.size_of @ (z / per)
+        apart = not self.together and (len(frame.wide) > 0 or frame.columns > frame.tasks)
+        own = self._moving(s, missing) if apart else missing.own
+        per[: frame.tasks] = own[frame.owner]
+        if apart:
+            taken = np.abs(frame.value) * s.z[frame.column]
+            paying = per[frame.column]
+            paying[frame.wide] = missing.own[frame.owner[frame.column[frame.wide]]]
+            if frame.columns > frame.tasks:
+                per[frame.tasks :] = self._of_flows(taken, paying, mean)
+                paying = np.where(frame.is_task[frame.column], paying, per[frame.column])
+            use = np.bincount(frame.row, taken, frame.count).astype(np.float64)
+            by_money = np.bincount(frame.row, taken / paying, frame.count)
+        else:
+            use = frame.size_of @ s.z if frame.signed else missing.used
+            by_money = frame.size_of @ (s.z / per)
         rows = np.where(by_money > 0, use / np.where(by_money > 0, by_money, 1.0), mean)
         own = missing.own
         return np.concatenate(
@@ -173,3 +193,40 @@ class Basis:
                 own[layout.counted] / self.alpha,
             ]
         )
+
+    def _moving(self, s: PathParts, missing: PathMissing) -> Floats:
+        """(N,) what users pay beside what is the same wherever they run: where that is decided."""
+        frame = self.frame
+        if not len(frame.wide):
+            return missing.own
+        wide = frame.wide
+        paid = frame.value[wide] * s.price[frame.row[wide]]
+        same = np.bincount(frame.column[wide], paid, frame.columns).astype(np.float64)
+        rest = (missing.cost - same)[: frame.tasks]
+        rest += same[: frame.tasks] - frame.smallest(same[: frame.tasks])[frame.owner]
+        own = np.where(frame.of(same) > 0, frame.of(rest * s.z[: frame.tasks]), missing.own)
+        return np.clip(own, STAKE * missing.own, missing.own)
+
+    def _of_flows(self, taken: Floats, paying: Floats, mean: float) -> Floats:
+        """(F,) what flows are measured in: the least money of the rows between which they lend.
+        Rows that hold no tasks have that of their flows.
+
+        taken, paying : (E,) what is used, and by whose money, of each entry.
+        """
+        frame = self.frame
+        flow = ~frame.is_task[frame.column]
+        row, each = frame.row[flow], frame.column[flow] - frame.tasks
+        taken = np.where(flow, 0.0, taken)
+        use = np.bincount(frame.row, taken, frame.count)
+        by_money = np.bincount(frame.row, taken / paying, frame.count)
+        holds = by_money > 0
+        money = np.where(holds, use / np.where(holds, by_money, 1.0), np.inf)
+        found = np.full(frame.columns - frame.tasks, np.inf)
+        while True:
+            before = money.copy()
+            np.minimum.at(found, each, money[row])
+            least = np.full(frame.count, np.inf)
+            np.minimum.at(least, row, found[each])
+            money = np.where(holds, money, least)
+            if np.array_equal(money, before):
+                return np.where(np.isfinite(found), found, mean)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.formulas.lowered import BOUND, LIMIT, RULE, Lowered
+from fairopt.formulas.lowered import BOUND, CAPACITY, LIMIT, RULE, Lowered
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.path import blocks, grid, own
 
@@ -36,8 +36,8 @@ class Frame:
 
     def __init__(self, low: Lowered, unit: Floats, together: bool = False) -> None:
         self.owner, self.tasks, self.users = low.owner, low.columns, len(unit)
-        self.ruled = len(low.low) > 0 or bool((low.kind == RULE).any())
-        """whether something is lent, or there are own rules"""
+        self.ruled = bool((low.kind == RULE).any())
+        """whether there are own rules"""
         self.first = np.flatnonzero(np.diff(self.owner, prepend=-1))
         """where the columns of each user begin: they are in the order of users"""
         rows, row, column, value, rhs = self._standard(low, unit)
@@ -67,6 +67,7 @@ class Frame:
         self.size_of: Any = abs(self.a) if signed else self.a
         self.signed = signed
         self.is_task = np.arange(self.columns) < self.tasks
+        self.wide = self._wide(low)
         users = self.users * (1 + self.mixed)
         self.blocks = blocks.of(users, self.count, self.row, self.column, self.columns)
         self.own: tuple[own.User, ...] = ()
@@ -82,6 +83,23 @@ class Frame:
         if own.fits(lone):
             self.own = own.users_of(self.a, self.owner, lone)
             self.common = np.flatnonzero(lone < 0)
+
+    def _wide(self, low: Lowered) -> Ints:
+        """The entries of tasks in rows over servers, of several users, that all columns of their
+        user, more than one, are in: what these cost is the same wherever it runs."""
+        over = np.zeros(self.rows, dtype=bool)
+        over[: len(low.kind)] = low.kind != CAPACITY
+        at = np.flatnonzero(over[self.shared][self.row] & (self.column < self.tasks))
+        if not len(at):
+            return at
+        mine, row = self.owner[self.column[at]], self.row[at]
+        pair, each, many = np.unique(
+            row * self.users + mine, return_inverse=True, return_counts=True
+        )
+        shared = np.bincount(pair // self.users, minlength=self.count)[row] > 1
+        whole = np.bincount(self.owner, minlength=self.users)[mine]
+        found: Ints = at[shared & (many[each] == whole) & (whole > 1)]
+        return found
 
     def _of_one(self, low: Lowered, row: Ints, column: Ints, value: Floats, rhs: Floats) -> Bools:
         """(rows of `low`,) those that limit one user, the tightest of each."""

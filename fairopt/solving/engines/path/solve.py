@@ -25,8 +25,8 @@ WAYS = (
     (False, True, 0.5, (1.25, 10.0)),
     (False, True, 1.0, (1.1, 4.0)),
 )
-"""whether exponents follow quickly on each other; whether tasks and prices go equally far; the
-largest exponent to begin at; largest stride and pace"""
+"""whether exponents follow quickly on each other; whether tasks and prices go equally far, and all
+is measured in all of a user's money; the largest exponent to begin at; largest stride and pace"""
 PATIENT = 100
 """steps in which nothing is halved that the last way makes at one exponent: where many limits bind
 or trees lend, weights that span a hundred decades are met slowly"""
