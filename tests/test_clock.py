@@ -144,7 +144,7 @@ def test_a_judge_out_of_time_does_no_more_than_look(
     inst = cluster(60, 12)
     late = fo.solve(inst, notion, uncertified="return", limit_s=NOW)
     assert late.certificate is not None and not done
-    assert late.certificate.verdict == "unproved" and late.certificate.residual == np.inf
+    assert late.certificate.verdict == "unproved" and late.certificate.residual > 1
     fo.certify(late.with_(certificate=None))
     assert done  # with time it does more
 

@@ -130,6 +130,8 @@ def _yaml(stream: IO[bytes]) -> Iterator[Event]:
         mark = getattr(error, "problem_mark", None)
         place = "" if mark is None else f"line {mark.line + 1}, column {mark.column + 1}"
         said = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
+        if "nesting depth" in said:  # newer releases count themselves, and stop earlier
+            raise Unreadable(place, "deeper nesting", WANTED_DEPTH) from None
         raise Unreadable(place, f"text that is not YAML ({said})", "JSON or YAML") from None
 
 
@@ -175,8 +177,7 @@ def _built(events: Iterator[Event]) -> Iterator[Found]:
             if event == "start_map" or event == "start_array":
                 depth = len(stack)
                 if depth >= DEEPEST:
-                    wanted = f"at most {DEEPEST} levels of lists and tables"
-                    raise Unreadable("", "deeper nesting", wanted)
+                    raise Unreadable("", "deeper nesting", WANTED_DEPTH)
                 if (
                     streamed < 0
                     and event == "start_array"
@@ -229,3 +230,6 @@ def _place(document: int, keys: list[str | None], key: str | None) -> str:
 
 def _path(keys: list[str | None], key: str | None) -> str:
     return ".".join(k for k in (*keys, key) if k is not None)
+
+
+WANTED_DEPTH = f"at most {DEEPEST} levels of lists and tables"

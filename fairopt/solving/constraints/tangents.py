@@ -26,7 +26,7 @@ from fairopt.solving.engines.point import AlphaQuestion
 
 ENOUGH = 1e-10
 """part of its size by which a curve is missed at which no further tangent is added"""
-MOST = 200
+MOST = 400
 """most times that tangents are added"""
 INWARD = 4
 """times that the general solver's point is moved inwards by ten times what may be missed"""

@@ -103,7 +103,8 @@ def test_random_horizons_beside_programs(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_lies_beside_rounds_without_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Users at their limits are told without prices, and judged by these: a thousandth of another
-    division, its rounds as told or with every user said to have all it wants, is not certified."""
+    division, its rounds as told or with every user said to have all it wants, is not certified.
+    The right tasks may be, whatever is told: which rows stop somebody is seen from them."""
     monkeypatch.setattr(cuts, "WIDE", 0)
     monkeypatch.setattr(cuts, "TOLD", 0)
     rng = np.random.default_rng(11)
@@ -124,9 +125,6 @@ def test_lies_beside_rounds_without_prices(monkeypatch: pytest.MonkeyPatch) -> N
             refused += 1
             for told in (rounds, none):
                 assert not certify(found.with_(tasks=lie, rounds=told, certificate=None)).certified
-        # nobody is proved by limits that it is below
-        if any(one["prices"]["prices"].any() for one in rounds):
-            assert not certify(found.with_(rounds=none, certificate=None)).certified
     assert refused > 15 and untold > 10
 
 
