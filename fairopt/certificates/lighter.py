@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairopt.certificates.begun import scale
 from fairopt.certificates.given import Given
 from fairopt.certificates.question import Question
-from fairopt.certificates.search import scale
 from fairopt.instance import Floats
 
 UNKNOWN = 0.01

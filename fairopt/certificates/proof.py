@@ -14,6 +14,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates import even
 from fairopt.certificates.asking import asked
+from fairopt.certificates.begun import scale, values_of
 from fairopt.certificates.bound import Proved, nothing
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.duality import bill, equal_rise, pulled_gap, rise_to
@@ -23,7 +24,7 @@ from fairopt.certificates.guessed import NO_PRICES, with_prices
 from fairopt.certificates.linear import linear
 from fairopt.certificates.places import ROUND, Place
 from fairopt.certificates.question import NOBODY, Question
-from fairopt.certificates.search import SearchFound, scale, values_of
+from fairopt.certificates.search import SearchFound
 from fairopt.certificates.told import Told, as_it_is, logs, of, searched, told
 from fairopt.formulas import welfare
 from fairopt.instance import Floats, Ints, remembered

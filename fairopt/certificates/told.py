@@ -16,13 +16,14 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.certificates import parts
+from fairopt.certificates.begun import place_of
 from fairopt.certificates.bound import Proved, bound
 from fairopt.certificates.given import Given
 from fairopt.certificates.lighter import lighter, log_spent
 from fairopt.certificates.places import ROUND, Place, sums
 from fairopt.certificates.pooled import pooled
 from fairopt.certificates.question import Question
-from fairopt.certificates.search import ENOUGH, ROOMS, STEPS, SearchFound, place_of, search
+from fairopt.certificates.search import ENOUGH, ROOMS, STEPS, SearchFound, search
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.instance import Bools, Floats, Ints
 

@@ -15,11 +15,11 @@ import pytest
 import fairopt as fo
 from fairopt.certificates import digits
 from fairopt.certificates.asking import asked
+from fairopt.certificates.begun import place_of
 from fairopt.certificates.bound import Proved, _pulled, bound
 from fairopt.certificates.given import given
 from fairopt.certificates.places import Place, sums
 from fairopt.certificates.question import Question
-from fairopt.certificates.search import place_of
 from tests.two_users import best
 
 INF = np.inf

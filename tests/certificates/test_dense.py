@@ -13,8 +13,8 @@ from fairopt.certificates import columns as module
 from fairopt.certificates import compiled as module_compiled
 from fairopt.certificates import dense
 from fairopt.certificates.asking import asked
+from fairopt.certificates.begun import place_of
 from fairopt.certificates.given import given
-from fairopt.certificates.search import place_of
 from fairopt.formulas.doubles import exact_product, exact_sum
 
 

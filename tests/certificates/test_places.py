@@ -17,11 +17,11 @@ import pytest
 import fairopt as fo
 from benchmarks.trust import kinds
 from fairopt.certificates.asking import asked
+from fairopt.certificates.begun import place_of
 from fairopt.certificates.bound import _users, bound
 from fairopt.certificates.given import given
 from fairopt.certificates.places import Place, PlaceRest, sums
 from fairopt.certificates.question import Question
-from fairopt.certificates.search import place_of
 from tests.oracles.places import eps_of
 
 KINDS = ("plain", "scores", "limits", "rules", "modes", "own rules", "free limits", "above")

@@ -13,13 +13,13 @@ import pytest
 import fairopt as fo
 from benchmarks.trust import kinds
 from fairopt.certificates.asking import asked
+from fairopt.certificates.begun import place_of
 from fairopt.certificates.bound import Proved, bound
 from fairopt.certificates.given import given, named
 from fairopt.certificates.guessed import with_prices
 from fairopt.certificates.places import sums
 from fairopt.certificates.proof import searched_beside
 from fairopt.certificates.question import Question
-from fairopt.certificates.search import place_of
 from tests.oracles.optimum import Optimum, optimum
 from tests.oracles.rows import Rows, of_instance
 from tests.oracles.sums import losses

@@ -150,7 +150,7 @@ def test_from_the_same_beginning_nothing_is_searched_twice(monkeypatch) -> None:
     question = asked(alloc)
     begun: list[bytes] = []
     first: list[bytes] = []
-    own = steps._begun
+    own = steps.begun
 
     def noted(*args):
         point = own(*args)
@@ -161,7 +161,7 @@ def test_from_the_same_beginning_nothing_is_searched_twice(monkeypatch) -> None:
         first.append(point.full.tobytes())
         return None, None
 
-    monkeypatch.setattr(steps, "_begun", noted)
+    monkeypatch.setattr(steps, "begun", noted)
     monkeypatch.setattr(steps, "stepped", stepped)
     search(question, given(alloc, question))
     assert len(begun) == len(steps.ROOMS) and len(set(begun)) < len(begun)
