@@ -14,15 +14,10 @@ from fairopt.errors import BadInput, Fault
 from fairopt.instance import frames, html
 from fairopt.instance.alike import grouped, joined
 from fairopt.instance.faults import (
-    already,
     already_faults,
-    curve,
     curve_faults,
     eligibility_faults,
-    named,
-    on_server,
     on_server_faults,
-    shaped,
     value_faults,
 )
 from fairopt.instance.fields import BLOCK, CURVES, Bools, Fields, Floats, Ints
@@ -36,6 +31,7 @@ from fairopt.instance.rules.records import Rule
 from fairopt.instance.rules.resolved import given_rules
 from fairopt.instance.rules.resolved import restricted as own_restricted
 from fairopt.instance.sealing import frozen, is_sealed, sealed
+from fairopt.instance.shaped import already, curve, named, on_server, shaped
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

@@ -9,14 +9,13 @@ from typing import Any
 
 from fairopt.connect.plan.status import BLOCKED, FRAGMENTED, SATISFIED, STUCK
 from fairopt.files.quantities import short
-from fairopt.report.tables import GAP, ROWS, table_text
-from fairopt.report.words import WIDTH, folded, number
+from fairopt.report.folding import folded_table
+from fairopt.report.tables import ROWS, table_text
 from fairopt.report.words import count as counted
+from fairopt.report.words import folded, number
 
 _FIRST = (STUCK, FRAGMENTED, BLOCKED, SATISFIED)
 """order in which workloads are told: those with the most to complain of first"""
-LEAST = 24
-"""no list is cut to lines shorter than this"""
 
 
 def plan_text(plan: Mapping[str, Any], rows: int = ROWS) -> str:
@@ -79,7 +78,7 @@ def _queues(plan: Mapping[str, Any], most: int) -> str:
         ]
         for row in plan["queues"]
     ]
-    return _cut(columns, rows, most, (0, len(columns) - 1), [len(columns) - 1])
+    return folded_table(columns, rows, most, (0, len(columns) - 1), [len(columns) - 1])
 
 
 def _could(row: Mapping[str, Any]) -> str:
@@ -127,7 +126,7 @@ def _shapes(plan: Mapping[str, Any], most: int) -> str:
             if float(_float(row["capacity"].get(key, "0"))) > 0
         ]
         rows.append([row["shape"], number(row["count"]), ", ".join(use), stranded(row)])
-    return _cut(columns, rows, most, (0, 2, 3), [2, 3])
+    return folded_table(columns, rows, most, (0, 2, 3), [2, 3])
 
 
 def stranded(row: Mapping[str, Any]) -> str:
@@ -309,51 +308,3 @@ def _moves(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _gap(gap: float | str) -> str:
     return f"{float(gap):.2g}"
-
-
-def _cut(
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    most: int,
-    left: Any,
-    lists: Sequence[int],
-) -> str:
-    """A table of at most so many rows; where it is too wide, its lists go on in further lines."""
-    shown = rows if len(rows) <= most else rows[: most - 1]
-    widths = [max(map(len, own)) for own in zip(columns, *shown, strict=True)]
-    over = sum(widths) + GAP * (len(widths) - 1) - WIDTH
-    lines = [list(row) for row in shown]
-    if over > 0:
-        room = _rooms([widths[k] for k in lists], sum(widths[k] for k in lists) - over)
-        lines = [
-            line for row in shown for line in _folded(row, dict(zip(lists, room, strict=True)))
-        ]
-    return table_text(columns, lines, len(rows) - len(shown), left)
-
-
-def _rooms(wanted: Sequence[int], room: int) -> list[int]:
-    """The room of each list: what it wants, or an even part of what the smaller ones leave."""
-    found = [0] * len(wanted)
-    order = sorted(range(len(wanted)), key=lambda k: wanted[k])
-    for done, k in enumerate(order):
-        found[k] = max(LEAST, min(wanted[k], (room - sum(found)) // (len(order) - done)))
-    return found
-
-
-def _folded(row: Sequence[str], room: Mapping[int, int]) -> Iterator[list[str]]:
-    """The lines of a row whose lists are cut after their commas."""
-    cells = [_lines(text, room[k]) if k in room else [text] for k, text in enumerate(row)]
-    for k in range(max(map(len, cells))):
-        yield [own[k] if k < len(own) else "" for own in cells]
-
-
-def _lines(text: str, room: int) -> list[str]:
-    found: list[str] = []
-    for part in text.split(", "):
-        if found and len(found[-1]) + len(part) + 3 <= room:
-            found[-1] += f", {part}"
-        else:
-            if found:
-                found[-1] += ","
-            found.append(part)
-    return found
