@@ -211,13 +211,15 @@ def certify(
         return judge.verdict(terms, first, np.inf, 0)
     if judge.fits(sum(sizes) * len(asked.capacity)):
         return judge.together([_shown(source, k, os.fspath(folder)) for k in range(count)], terms)
-    second = _added(passed(_second, terms, first))
+    second = _added(passed(_asked, judge.spent, terms, first))
     filling, eps = _filled(passed, terms, first, second)
     if filling is not None:
-        found = passed(_filled_farthest, terms, first, filling, eps)
+        found = passed(_asked, filled.farthest, terms, first, filling, eps)
     else:
-        third = _added(passed(_third, terms, first, second))
-        found = passed(_fourth, terms, first, second, third.whole(terms, first, second))
+        third = _added(passed(_asked, judge.errors, terms, first, second))
+        found = passed(
+            _asked, judge.farthest, terms, first, second, third.whole(terms, first, second)
+        )
     worst = int(np.argmax([off for off, _ in found]))
     return judge.verdict(terms, first, found[worst][0], sum(sizes[:worst]) + found[worst][1])
 
@@ -233,13 +235,13 @@ def _filled(
     filling = filled.Filling.of(terms, first, second)
     if not filling.full.any():
         return None, np.inf
-    rows = _added(passed(_summed, terms, filling))
+    rows = _added(passed(_asked, filled.summed, terms, filling))
     best, least = None, np.inf
     for _ in range(filled.TRIES):
         moved = filling.moved(terms.pool, rows)
         if moved is None:
             break
-        filling, rows = moved, _added(passed(_summed, terms, moved))
+        filling, rows = moved, _added(passed(_asked, filled.summed, terms, moved))
         eps = rows.whole(filling, terms)
         if rows.close(eps):
             if eps < least:
@@ -274,52 +276,8 @@ def _first(
     return [], len(shown.users), judge.used(shown, terms)
 
 
-def _second(
-    source: PartitionSource, k: int, folder: str, terms: JudgedTerms, first: judge.Used
-) -> judge.Spent:
-    return judge.spent(_shown(source, k, folder), terms, first)
-
-
-def _third(
-    source: PartitionSource,
-    k: int,
-    folder: str,
-    terms: JudgedTerms,
-    first: judge.Used,
-    second: judge.Spent,
-) -> judge.Errors:
-    return judge.errors(_shown(source, k, folder), terms, first, second)
-
-
-def _fourth(
-    source: PartitionSource,
-    k: int,
-    folder: str,
-    terms: JudgedTerms,
-    first: judge.Used,
-    second: judge.Spent,
-    eps: float,
-) -> tuple[float, int]:
-    return judge.farthest(_shown(source, k, folder), terms, first, second, eps)
-
-
-def _summed(
-    source: PartitionSource,
-    k: int,
-    folder: str,
-    terms: JudgedTerms,
-    filling: filled.Filling,
-) -> filled.RowSums:
-    return filled.summed(_shown(source, k, folder), terms, filling)
-
-
-def _filled_farthest(
-    source: PartitionSource,
-    k: int,
-    folder: str,
-    terms: JudgedTerms,
-    first: judge.Used,
-    filling: filled.Filling,
-    eps: float,
-) -> tuple[float, int]:
-    return filled.farthest(_shown(source, k, folder), terms, first, filling, eps)
+def _asked(
+    source: PartitionSource, k: int, folder: str, of: Callable[..., Any], *known: Any
+) -> Any:
+    """What a question (`judge.spent`, `judge.errors`, ...) finds in what a partition shows."""
+    return of(_shown(source, k, folder), *known)
