@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import localcontext
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -358,3 +359,44 @@ def test_two_rows_that_limits_just_fill_are_certified() -> None:
         answer = fo.solve(inst, fo.MaxMin("tasks"))
         assert np.allclose(answer.totals, np.minimum(inst.limit, answer.totals + 1e-9))
         assert answer.certificate.residual < 1e-12
+
+
+def rising(demand, capacity, weight, limit) -> list[Fraction]:
+    """Tasks on one server when all rise together until a limit or a resource stops them."""
+    left, tasks = [Fraction(c) for c in capacity], [Fraction(0)] * len(demand)
+    rate, most = [Fraction(w) for w in weight], [Fraction(v) for v in limit]
+    takes, moving = [[Fraction(a) for a in row] for row in demand], set(range(len(demand)))
+    while moving:
+        used = [sum(rate[n] * takes[n][r] for n in moving) for r in range(len(left))]
+        ends = [have / u for have, u in zip(left, used, strict=True) if u > 0]
+        step = min(ends + [(most[n] - tasks[n]) / rate[n] for n in moving])
+        left = [have - step * u for have, u in zip(left, used, strict=True)]
+        for n in moving:
+            tasks[n] += step * rate[n]
+        full = {r for r, have in enumerate(left) if have == 0}
+        moving = {
+            n for n in moving if tasks[n] < most[n] and not any(takes[n][r] > 0 for r in full)
+        }
+    return tasks
+
+
+@pytest.mark.parametrize("seeds", [range(0, 12), range(12, 24)])
+def test_decimals_that_just_fill_several_resources(seeds) -> None:
+    """Limits and demand in tenths, capacity their exact sum: floats are off by a last digit each,
+    and which resource stops whom is decided by that."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        users, resources = rng.integers(2, 7), rng.integers(1, 4)
+        tenths, most = rng.integers(1, 40, (users, resources)), rng.integers(1, 60, users)
+        tenths[rng.random((users, resources)) < 0.2] = 0
+        tenths[:, 0] += 1
+        demand, limit = tenths / 10, most / 10
+        capacity, weight = most @ tenths / 100, rng.integers(1, 4, users).astype(float)
+        wanted = rising(demand.tolist(), capacity.tolist(), weight.tolist(), limit.tolist())
+        whole = fo.Quotas(groups=[fo.Group("g")], group={f"u{n + 1}": "g" for n in range(users)})
+        inst = fo.Instance(
+            demand, [capacity], weight=weight, limit=limit, quotas=whole if seed % 3 == 0 else None
+        )
+        answer = fo.solve(inst, fo.MaxMin("tasks"))
+        for got, want in zip(answer.totals.tolist(), wanted, strict=True):
+            assert abs(Fraction(got) / want - 1) < 1e-9

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,14 @@ NEAR = 1e-11
 """part of a row that is left of it at most where it is full but for rounding"""
 
 
+class Takes(NamedTuple):
+    """What a task of a column is worth, takes of each row, and whether the answer has any."""
+
+    worth: float
+    of: dict[int, Fraction]
+    held: bool
+
+
 def by_rows(system: System, lots: Sequence[Lot], columns: Ints, amount: Floats) -> list[Lot] | None:
     """The lots with users who are stopped by the rows that leave them least; None where these are
     those that stop them already.
@@ -32,32 +41,34 @@ def by_rows(system: System, lots: Sequence[Lot], columns: Ints, amount: Floats) 
     ----------
     lots : in order. columns, amount : (C,) what the answer uses.
     """
-    low, found = system.low, dict(enumerate(lots))
-    own = np.isin(low.kind, (LIMIT, PLACE))
-    limits = {k: _own_rows(lot, own) for k, lot in found.items()}
-    x = _at_limits(system, columns, amount, [rows for rows in limits.values() if rows])
-    left = _left(system, columns, amount, x, own)
-    claimed, changed = set[int](), False
-    # who rises last has what all others leave
-    for k in sorted(found, key=lambda k: -k):
-        if k not in found or len(found[k].users) > 1:
+    own = np.isin(system.low.kind, (LIMIT, PLACE))
+    limits = [_own_rows(lot, own) for lot in lots]
+    left = _left(system, columns, amount, limits, own)
+    if not left:
+        return None
+    found = dict(enumerate(lots))
+    by_column = system.low.matrix.tocsc()
+    alone = [int(lot.users[0]) if len(lot.users) == 1 else -1 for lot in lots]
+    used = set(columns[amount > 0].tolist())
+    takes = [_takes(system, by_column, n, used) if n >= 0 else [] for n in alone]
+    changed = False
+    for k, rows in sorted(_last(takes, left).items()):  # who is stopped first leaves more to others
+        if k not in found:
             continue
-        n = int(found[k].users[0])
-        held = [c for c in x if low.owner[c] == n and x[c]]
-        mine = {r for r in left if any(low.matrix[r, c] > 0 for c in held)} - claimed
-        stops = _stops(system, n, left) if mine else None
-        if stops is None:  # it may run elsewhere, and what stops it there is told
+        stops, least = _least(takes[k], {r: left[r] for r in rows})
+        told = set(np.flatnonzero(found[k].price[0] > 0).tolist())
+        if (limits[k] and least >= 0) or set(stops) == told:
             continue
-        claimed |= mine
-        price, least = stops
-        rows = set(np.flatnonzero(price).tolist())
-        if limits[k] and least >= 0 or rows == set(np.flatnonzero(found[k].price[0] > 0).tolist()):
-            continue
-        for r in mine:  # it takes so much less in every row
-            takes = max(Fraction(float(low.matrix[r, c])) for c in held)
-            left[r] -= takes * least
-        mates = [j for j in found if limits[j] and _alike(found[j], found[k]) and j != k]
-        mates = [j for j in mates if _stopped_by(system, int(found[j].users[0]), left, rows)]
+        for r in left:  # it takes so much less in every row
+            left[r] -= least * max(one.of.get(r, Fraction(0)) for one in takes[k])
+        # who comes to its limit at that level, and runs nowhere else, is stopped there too
+        mates = [j for j in found if j != k and limits[j] and _alike(found[j], found[k])]
+        mates = [j for j in mates if all(set(one.of) & set(stops) for one in takes[j])]
+        price = np.zeros(len(own))
+        for j in (k, *mates):
+            for one in takes[j]:
+                r = next(r for r in stops if r in one.of)
+                price[r] = max(price[r], one.worth / float(one.of[r]))
         users = np.sort(np.concatenate([found[j].users for j in (k, *mates)]))
         found[k] = replace(found[k], users=users, price=digits.few(price * system.row_unit))
         changed = True
@@ -66,34 +77,43 @@ def by_rows(system: System, lots: Sequence[Lot], columns: Ints, amount: Floats) 
     return list(found.values()) if changed else None
 
 
+def _takes(system: System, by_column: Any, n: int, used: set[int]) -> list[Takes]:
+    """Of each column that a user may run in what its tasks take; used: columns in use."""
+    low = system.low
+    first, last = np.searchsorted(low.owner, [n, n + 1])
+    found = list[Takes]()
+    for c in range(int(first), int(last)):
+        part = slice(by_column.indptr[c], by_column.indptr[c + 1])
+        rows, entries = by_column.indices[part].tolist(), by_column.data[part].tolist()
+        if not system.columns.shut[c]:
+            each = {r: Fraction(a) for r, a in zip(rows, entries, strict=True) if a > 0}
+            found.append(Takes(float(low.score[c]), each, c in used))
+    return found
+
+
+def _last(takes: list[list[Takes]], left: dict[int, Fraction]) -> dict[int, set[int]]:
+    """Of each lot that rises last in full rows these rows; not of one that may run elsewhere, as
+    what stops it there is told."""
+    found, claimed = dict[int, set[int]](), set[int]()
+    for k in reversed(range(len(takes))):
+        mine = {r for one in takes[k] if one.held for r in one.of if r in left} - claimed
+        if mine and all(mine & set(one.of) for one in takes[k]):
+            found[k] = mine
+            claimed |= mine
+    return found
+
+
+def _least(takes: list[Takes], left: dict[int, Fraction]) -> tuple[list[int], Fraction]:
+    """The rows that leave least in each column, and how many more tasks the least leaves."""
+    rooms = [{r: left[r] / a for r, a in one.of.items() if r in left} for one in takes]
+    rows = [min(room, key=lambda r: room[r]) for room in rooms]
+    return rows, min(room[r] for room, r in zip(rooms, rows, strict=True))
+
+
 def _alike(one: Lot, other: Lot) -> bool:
     """Whether two lots are of one round, or of one level."""
     level = one.level[0] > 0 and np.array_equal(one.level, other.level)
     return one.rank == other.rank and (one.stage == other.stage or bool(level))
-
-
-def _stopped_by(system: System, n: int, left: dict[int, Fraction], rows: set[int]) -> bool:
-    """Whether a user runs nowhere but in these rows."""
-    stops = _stops(system, n, {r: left[r] for r in rows})
-    return stops is not None
-
-
-def _stops(system: System, n: int, left: dict[int, Fraction]) -> tuple[Floats, Fraction] | None:
-    """(M,) prices of those full rows that leave a user least, at which no task of it is worth more
-    than it costs, and how many more tasks the least of them leaves; None where it may run where no
-    row is full."""
-    low = system.low
-    by_column, price, least = low.matrix.tocsc(), np.zeros(len(low.rhs)), list[Fraction]()
-    for c in np.flatnonzero((low.owner == n) & ~system.columns.shut).tolist():
-        part = slice(by_column.indptr[c], by_column.indptr[c + 1])
-        takes = dict(zip(by_column.indices[part].tolist(), by_column.data[part], strict=True))
-        room = {k: left[k] / Fraction(float(a)) for k, a in takes.items() if k in left and a > 0}
-        if not room:
-            return None
-        k = min(room, key=lambda k: room[k])
-        price[k] = max(price[k], low.score[c] / takes[k])
-        least.append(room[k])
-    return (price, min(least)) if least else None
 
 
 def _own_rows(lot: Lot, own: Bools) -> list[int]:
@@ -126,13 +146,16 @@ def _at_limits(
 
 
 def _left(
-    system: System, columns: Ints, amount: Floats, x: dict[int, Fraction], own: Bools
+    system: System, columns: Ints, amount: Floats, limits: list[list[int]], own: Bools
 ) -> dict[int, Fraction]:
     """What is left of rows that are full but for rounding; below 0 if those at their limits ask for
     more."""
     low = system.low
     left = system.left(columns, digits.of(amount, 2))[0]
     near = (np.abs(left) <= NEAR * system.size) & ~own & ~low.signed & (low.rhs > 0)
+    if not near.any():
+        return {}
+    x = _at_limits(system, columns, amount, limits)
     by_row, found = low.matrix.tocsr(), dict[int, Fraction]()
     for k in np.flatnonzero(near).tolist():
         part = slice(by_row.indptr[k], by_row.indptr[k + 1])
