@@ -81,10 +81,10 @@ def search(
                 if first in tried:
                     continue  # from the same beginning everything would come again
                 tried.add(first)
-            if point is not None and parts > 2:
-                place, proved, eps = _settled(question, point, part)
-                if place is not None:
-                    best = _better(best, proved, place, eps, _worst(proved) < _worst(best.proved))
+                if parts > 2:
+                    place, proved, eps = _settled(question, point, part)
+                    nearer = _worst(proved) < _worst(best.proved)
+                    best = best if place is None else _better(best, proved, place, eps, nearer)
                     if _worst(best.proved) <= max(KNOWN, enough):
                         break
             stalls, start, held, full = 0, None, 0, np.zeros(0, dtype=bool)

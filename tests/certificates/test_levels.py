@@ -62,9 +62,14 @@ def test_each_level_needs_its_own_prices(seed: int) -> None:
     for k, step in enumerate(alloc.steps):
         less = alloc.with_(level_prices=np.delete(alloc.level_prices, k, axis=0))
         certificate = fo.certify(less)
-        assert not certificate.certified, k
-        assert set(certificate.undetermined) <= set(names)
-        assert set(certificate.undetermined) & set(step["users"])
+        if certificate.certified:  # only by fractions, which find the level that is left out
+            assert any("fractions" in check.name for check in certificate.checks), k
+        else:
+            assert set(certificate.undetermined) <= set(names)
+            assert set(certificate.undetermined) & set(step["users"])
+        if k == len(alloc.steps) // 2:
+            short = scaled(less, names.index(step["users"][0]), 1 - 1e-5)
+            assert not fo.certify(short).certified, k
     # without any, they are worked out
     assert fo.certify(alloc.with_(level_prices=None)).certified
 
@@ -280,10 +285,12 @@ def test_a_trifle_of_a_price_is_noise_and_may_prove_too() -> None:
     """u2 takes another server; a price of noise there makes it look as if it held what stops u1."""
     inst = fo.Instance(np.ones((2, 1)), [[1.0], [9.0]], [[1, 0], [1, 1]])
     given = dict(notion=fo.MaxMin("tasks"), tasks=[[1.0, 0], [0, 9.0]])
-    for noise, proved in ((1e-13, True), (1e-10, True), (1e-3, False)):
+    for noise in (1e-13, 1e-10, 1e-3):
         prices = [[[1.0], [noise]], [[1.0], [1.0]]]
-        found = fo.certify(fo.Allocation(inst, level_prices=prices, **given))
-        assert found.certified == proved, noise
+        right = fo.Allocation(inst, level_prices=prices, **given)
+        assert fo.certify(right).certified, noise
+        for less in ([[1.0 - 1e-5, 0], [0, 9.0]], [[1.0, 0], [0, 9.0 - 1e-4]]):
+            assert not fo.certify(right.with_(tasks=np.array(less))).certified, (noise, less)
 
 
 def test_the_last_digit_of_the_heavy_is_not_the_light_one_s_room() -> None:
