@@ -129,6 +129,26 @@ def _spare(
     return found
 
 
+def _before(values: Floats, first: Ints, count: Ints) -> Floats:
+    """What comes before each of some values, of `count` values from each of `first` on: sums of one
+    row know nothing of other rows, not even in rounding."""
+    found = np.zeros_like(values)
+    if len(first) <= count.max():
+        for at, many in zip(first.tolist(), count.tolist(), strict=True):
+            np.cumsum(values[at : at + many - 1], out=found[at + 1 : at + many])
+        return found
+    for j in range(1, int(count.max())):  # side by side
+        here = first[count > j] + j
+        found[here] = found[here - 1] + values[here - 1]
+    return found
+
+
+def _after(values: Floats, first: Ints, count: Ints) -> Floats:
+    """The same of what comes after each."""
+    begins = (len(values) - first - count)[::-1]
+    return _before(values[::-1], begins, count[::-1])[::-1]
+
+
 def asked_for(uses: Uses, error: Floats) -> Floats:
     """What entries ask of their rows for a part `error` (N,) of their users' shares."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -179,14 +199,8 @@ def crowded(
     asked, held, own = (np.add.reduceat(each[keep], begins) for each in (asked, part, own))
     first = np.flatnonzero(np.append(True, of_row[1:] != of_row[:-1]))
     count = np.diff(np.append(first, len(of_row)))
-    before, after = np.zeros(len(of_row)), held.copy()
-    # side by side, so that the sums of a row know nothing of other rows, not even in rounding
-    for j in range(1, int(count.max())):
-        at = first[count > j] + j
-        before[at] = before[at - 1] + asked[at - 1]
-        at = (first + count)[count > j] - 1 - j
-        after[at] += after[at + 1]
-        own[at] += own[at + 1]
+    before = _before(asked, first, count)
+    after, own = (part + _after(part, first, count) for part in (held, own))
     left, before = uses.left[of_row].copy(), before + own
     spare = np.zeros(len(of_row))
     if uses.due is not None:
@@ -199,11 +213,8 @@ def crowded(
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             each = np.where(uses.level > 0, 1.0 / uses.level, np.inf)[user[keep]] * part[keep]
             each = np.add.reduceat(each, begins)
-            later = np.zeros((2, len(of_row)))
-            for j in range(1, int(count.max())):
-                at = (first + count)[count > j] - 1 - j
-                later[:, at] = later[:, at + 1] + np.array([held, each])[:, at + 1]
-            spare = np.fmax(later[0] * (1 - SURE) - top[of_round] * later[1], 0.0)
+            later, dear = (_after(part, first, count) for part in (held, each))
+            spare = np.fmax(later * (1 - SURE) - top[of_round] * dear, 0.0)
     # half of it, since errors and rounding are asked for one by one
     left, after = left + spare / 2, np.maximum(after - spare / 2, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.certificates.beside_limits import beside_limits
 from fairopt.certificates.carried import Bounds, Paid, Turn, Uses, carried
 from fairopt.certificates.crowds import Choices, moves
 from fairopt.certificates.feasibility import shrink
@@ -49,8 +50,8 @@ class Order:
     share : (N,) of tasks times `factor`, so that all fit.
     room : (N,) of each user, at the prices that are best for it. excess : (N,) of each user, the
     part of its share that it holds of what stops those below it, at most what it is above them.
-    bounds : with the errors of other levels. stage, best : (N,) the round of each user, and which
-    of `bills` prove most of it; -1: its limit.
+    bounds : with the errors of other levels. rounds : levels that pass errors on to one another.
+    stage, best : (N,) the level of each user, and which of `bills` prove most of it; -1: its limit.
     """
 
     def __init__(self, alloc: Allocation) -> None:
@@ -97,7 +98,14 @@ class Order:
                 )
         paid = {k: bill for k, bill in paid.items() if (self.best == k).any()}
         self.excess = self._excess(paid)
-        self.bounds = self._carried(paid)
+        self.rounds = int(self.stage.max()) + 1
+        beside = None
+        if self.rounds > 1:
+            least = {k: self._money(bill) for k, bill in paid.items()}
+            known = self._known(paid)
+            beside = beside_limits(alloc, self.share, self.factor, self.best, known, least)
+        self.rounds = self.rounds if beside is None else 1
+        self.bounds = self._carried(paid) if beside is None else beside
 
     def limits(self, k: int) -> tuple[Ints, Floats]:
         """Users at limits whose score depends on the server, and what the last unit of their share
@@ -117,12 +125,10 @@ class Order:
         return stage
 
     def _carried(self, paid: dict[int, _Bill]) -> Bounds:
-        proofs, size, room = [], len(self.share), self.room.copy()
+        proofs, size, room = [], len(self.share), self._known(paid)
         for k, bill in paid.items():
             mine = np.flatnonzero(self.best == k)
-            room[mine] = bill.room[mine]
-            each = np.zeros(size)
-            each[bill.who] = bill.money
+            each = self._money(bill)
             with np.errstate(invalid="ignore"):
                 open_ = bill.room[mine] * each[mine]
             # where a limit makes what is next dearer, money says less
@@ -143,6 +149,20 @@ class Order:
         if not int(self._last[0]) < size:
             return carried(self.stage, room, self.excess, proofs, None, self.level)
         return carried(self.stage, room, self.excess, proofs, self._uses(), self.level)
+
+    def _known(self, paid: dict[int, _Bill]) -> Floats:
+        """(N,) room of each at the prices that are best for it."""
+        room = self.room.copy()
+        for k, bill in paid.items():
+            mine = self.best == k
+            room[mine] = bill.room[mine]
+        return room
+
+    def _money(self, bill: _Bill) -> Floats:
+        """(N,) the least that the share of each costs, or its next unit."""
+        found = np.zeros(len(self.share))
+        found[bill.who] = bill.money
+        return found
 
     def _excess(self, paid: dict[int, _Bill]) -> Floats:
         """(N,) what each holds of what stops users below it, at the prices best for them."""

@@ -144,7 +144,7 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
         gap = float(order.room[int(np.argmin(alloc.levels))])
         notes = Sentences(lambda: tuple(plainly.notes(alloc)))
         verdict = _verdict(alloc, feasibility(alloc), (), found, gap, notes, tolerance)
-        return of_rounds(alloc, verdict, order, int(order.stage.max()) + 1, tolerance)
+        return of_rounds(alloc, verdict, order, order.rounds, tolerance)
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
     ruled = Ruled(alloc)
     kept = feasible.checks(ruled, asked.floor)

@@ -186,10 +186,14 @@ class _Leveling:
     def _first(self) -> _LevelState:
         """Everybody a part of each server by weight, half full; prices of about that value."""
         frame, w, base = self.frame, self.weight, self.base
-        each = np.where(base > 0, base, w)
-        some = np.bincount(frame.owner, minlength=frame.users)
-        y = frame.to(each / some)
+        free, some = base == 0, np.bincount(frame.owner, minlength=frame.users)
         room = np.maximum(frame.rhs_shared, 0.0) + (frame.rhs_shared <= 0)
+        t = 1.0  # if all are free it is of no account: what all have is scaled below
+        if not free.all():  # a level that fills half of what those who rise no more leave
+            taken, asked = (frame.a @ frame.to(part / some) for part in (base, w))
+            t = 0.5 * float(np.maximum(room - taken, 0.1 * room).sum() / asked.sum())
+        each = np.where(free, w * t, base)
+        y = frame.to(each / some)
         used = np.asarray(frame.a @ y) / room
         over = np.full(frame.columns, 1e-300)
         np.maximum.at(over, frame.column, used[frame.row])
@@ -197,9 +201,9 @@ class _Leveling:
         np.maximum.at(over, frame.bounded, np.abs(frame.bound) * y[frame.bounded] / most)
         z = 0.5 * y / over
         share = frame.of(z)
-        t = 0.5 * float((share / each)[base == 0].min())
+        money = t / (np.count_nonzero(free) * each)
+        t *= 0.5 * float((share / each)[free].min())
         slack = np.maximum(frame.rhs_shared - frame.a @ z, 0.1 * room)
-        money = 1.0 / (frame.users * each)
         value = frame.to(money)
         many = np.bincount(frame.column, minlength=frame.columns)
         price = np.bincount(frame.row, (value * z / many)[frame.column], frame.count)
