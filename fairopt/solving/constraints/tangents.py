@@ -28,6 +28,8 @@ ENOUGH = 1e-10
 """part of its size by which a curve is missed at which no further tangent is added"""
 MOST = 400
 """most times that tangents are added"""
+ALIKE = 3
+"""times that tangents are added where the curves are missed least by the shares found"""
 INWARD = 4
 """times that the general solver's point is moved inwards by ten times what may be missed"""
 FINE = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-13, "tol_feas": 1e-13}
@@ -66,15 +68,16 @@ def answer(
     for k in range(MOST):
         every = [*own, *tangents]
         alloc = solve(instance.replace(rules=every) if every else instance)
-        if k == 0 and curves:
-            there = _there(alloc, notion, points[curves[0].name][0], curves)
+        missed, tasks = 0, given_tasks(alloc)
+        alike = k < ALIKE and bool(curves) and alloc.rounds is None
+        if alike:
+            there = _there(alloc, notion, points[curves[0].name][-1], curves)
             if there is not None:
                 alloc = there
                 break
-        missed = 0
-        tasks = given_tasks(alloc)
+            tasks = _least(alloc, points[curves[0].name][-1], curves, space, given)
         for curve in curves:
-            if curve.at(tasks)[0] > ENOUGH * curve.size(tasks):
+            if alike or curve.at(tasks)[0] > ENOUGH * curve.size(tasks):
                 missed += 1
                 points[curve.name].append(tasks)
                 tangents.append(curve.tangent(tasks, len(points[curve.name])))
@@ -99,10 +102,8 @@ def answer(
 def _there(
     alloc: Allocation, notion: Notion, tasks: Floats, curves: list[Curve]
 ) -> Allocation | None:
-    """The general solver's own point with the prices found beside its tangents, if that is right:
+    """A general solver's own point with the prices found beside its tangents, if that is right:
     of the many places of the same shares it is one that keeps the curves. None if it is not."""
-    if alloc.rounds is not None:
-        return None
     for _ in range(INWARD):
         held: dict[str, Any] = {"tasks": tasks}
         if alloc.instance.modes is not None:
@@ -125,6 +126,21 @@ def _there(
     return None
 
 
+def _least(
+    alloc: Allocation, tasks: Floats, curves: list[Curve], space: Space, given: Given
+) -> Floats:
+    """Where everybody has the shares found beside tangents and the curves are missed least: of the
+    many places of the same shares the one that keeps them if any does. The tasks found where a
+    general solver knows none."""
+    import cvxpy as cp
+
+    missed = [cp.vec(each.expression, order="F")[each.entry] / each.size(tasks) for each in curves]
+    constraints = [*_rows(alloc.instance, space), space.share == alloc.shares]
+    constraints += [each for each in given(space).values() if each.expr.is_affine()]
+    found = _solved(cp.Minimize(cp.maximum(*missed, -1.0)), constraints, space)
+    return given_tasks(alloc) if found is None else found
+
+
 def _slope(notion: Notion, alloc: Allocation) -> Floats | None:
     """The gradient (N, I) that a notion of one's own tells of an answer."""
     told = notion.slope(alloc.instance, alloc.tasks)
@@ -140,18 +156,11 @@ def _begin(instance: Instance, notion: Notion, score: Floats, space: Space, give
     alone; half of what everybody has there where the solver fails."""
     import cvxpy as cp
 
-    ways, kind = instance.ways, families.member(notion.plain())
+    kind = families.member(notion.plain())
     stated = kind["name"] in (families.OWN, NAME)
     alpha = None if stated else welfare.alpha_of(notion.plain())
-    x, top = space.variable, float(instance.alone.max())
-    demand = ways.demand if ways.demand.ndim == 3 else ways.demand[:, None, :]
-    used = [
-        cp.sum(cp.multiply(demand[:, :, r] * ways.eligible, x), axis=0) <= instance.pool[:, r]
-        for r in range(instance.shape[2])
-    ]
-    limited = np.flatnonzero(np.isfinite(instance.limit))
-    limits = [cp.sum(space.tasks[n]) <= instance.limit[n] for n in limited.tolist()]
-    constraints = [*used, *limits, *given(space).values()]
+    top = float(instance.alone.max())
+    constraints = [*_rows(instance, space), *given(space).values()]
     if stated:
         unit = np.maximum(units.max_min(AlphaQuestion.of(instance, score, 1.0, False)), 1e-9 * top)
         program = notion.program(instance, score, unit)
@@ -165,17 +174,40 @@ def _begin(instance: Instance, notion: Notion, score: Floats, space: Space, give
         gain, definition = welfare_of(space.share, alpha)
         goal = np.exp(log_w - log_w.max()) @ gain
         constraints += definition
-    problem = cp.Problem(cp.Maximize(goal), constraints)
+    found = _solved(cp.Maximize(goal), constraints, space)
+    return np.where(instance.ways.eligible, 1e-3 * top, 0.0) if found is None else found
+
+
+def _rows(instance: Instance, space: Space) -> list[Any]:
+    """Capacities and limits."""
+    import cvxpy as cp
+
+    ways = instance.ways
+    demand = ways.demand if ways.demand.ndim == 3 else ways.demand[:, None, :]
+    used = [
+        cp.sum(cp.multiply(demand[:, :, r] * ways.eligible, space.variable), axis=0)
+        <= instance.pool[:, r]
+        for r in range(instance.shape[2])
+    ]
+    limited = np.flatnonzero(np.isfinite(instance.limit))
+    return [*used, *[cp.sum(space.tasks[n]) <= instance.limit[n] for n in limited.tolist()]]
+
+
+def _solved(goal: Any, constraints: list[Any], space: Space) -> Floats | None:
+    """The tasks (K, I) that a general solver finds; None where it fails."""
+    import cvxpy as cp
+
+    problem = cp.Problem(goal, constraints)
     try:
         with warnings.catch_warnings():  # that it stopped short of its tolerance is no harm
             warnings.simplefilter("ignore")
             problem.solve(solver="CLARABEL", **FINE)
-        found = x.value
+        found = space.variable.value
     except (cp.SolverError, ValueError):
-        found = None
+        return None
     if found is None or not np.isfinite(found).all():
-        return np.where(ways.eligible, 1e-3 * top, 0.0)
-    return np.where(ways.eligible, np.maximum(found, 0.0), 0.0)
+        return None
+    return np.where(space.instance.ways.eligible, np.maximum(found, 0.0), 0.0)
 
 
 def refused(notion: Notion) -> None:
