@@ -77,12 +77,13 @@ def search(
         if clock.over():
             return None, False
         sharp, size, tied = sharpened(system, lot, used, moves, stage <= k)
-        other = settled(system, sharp, columns, amount, stage <= k, shut)
+        at, part = alike(system, sharp, stage <= k)
+        other = settled(system, sharp, (at, part), columns, amount, stage <= k, shut)
         if other is not None:
             lot, columns, amount = other
             moves, used = in_use(system, columns, amount)
             sharp, size, tied = sharpened(system, lot, used, moves, stage <= k)
-        at, part = alike(system, sharp, stage <= k)
+            at, part = alike(system, sharp, stage <= k)
         shut[at[part < -AGREE]] = True
         least = min(least, size)
         by = np.sort(np.concatenate([used, tied])) if linked else used
@@ -123,13 +124,19 @@ def cleared(
     left = np.abs(left) / unit
     lent = np.bincount(row[~task[each]], minlength=len(left)) > 0
     stays, found = np.ones(len(at), dtype=bool), list[Lot]()
+    # entries row by row: most lots have few rows with a price
+    order = np.argsort(row, kind="stable")
+    begin = np.searchsorted(row[order], np.arange(len(left) + 1))
+    place, none = np.full(tasks, -1), np.zeros(tasks, dtype=bool)
+    place[at] = np.arange(len(at))
     for lot in lots:
         price = lot.price[0]
         money = price * unit
         total = float(money.sum())
         if not (np.isfinite(price).all() and total > 0):
             return None, stays
-        dear = np.flatnonzero(price[row] != 0)
+        on = np.flatnonzero(price)
+        dear = np.concatenate([order[:0], *(order[begin[r] : begin[r + 1]] for r in on.tolist())])
         pays = np.abs(entry[dear] * price[row[dear]])
         spent = np.bincount(each[dear], pays, len(columns))
         mine = task[each[dear]]
@@ -143,12 +150,15 @@ def cleared(
         if not scale > 0:
             return None, stays
         exact = digits.few(price / np.ldexp(1.0, int(np.frexp(scale)[1])))
-        value = valued(system, exact, np.zeros(tasks, dtype=bool))[0]
-        cost = of.cost(exact[0])[at]
-        gross = system.gross(exact[0], of.cost(exact[0]))[at]
+        value = valued(system, exact, none)[0]
+        near, cost = of.dear(exact[0])  # what costs nothing is no dearer than anything
+        held = place[near] >= 0
+        near, cost = near[held], cost[held]
+        mine = place[near]
+        gross = system.gross_of(near, exact[0], cost)
         with np.errstate(divide="ignore", invalid="ignore"):
-            over = np.where(gross > 0, (cost - value[n] * worth) / gross, 0.0)
-        stays &= ~((over > 1e-9) & (over >= part * 1e-3)) | (over < 1e-12)
+            over = np.where(gross > 0, (cost - value[n[mine]] * worth[mine]) / gross, 0.0)
+        stays[mine] &= ~((over > 1e-9) & (over >= part[mine] * 1e-3)) | (over < 1e-12)
         found.append(replace(lot, price=exact))
     gone = np.bincount(n[~stays], part[~stays], len(stage))
     keep = np.ones(len(columns), dtype=bool)
