@@ -141,7 +141,17 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
     return found
 
 
-def _judged_once(alloc: Allocation, tolerance: float) -> Certificate:
+def at_once(alloc: Allocation, tolerance: float = TOLERANCE) -> bool:
+    """Whether an answer that tells its rounds is certified without a look at how far errors of
+    floats reach: what an engine asks that has another answer to try."""
+    with np.errstate(all="ignore"):
+        found = _judged_once(alloc, tolerance, quick=True)
+    if found.certified:
+        remembered(alloc, f"_verdict {tolerance!r}", lambda: found)
+    return found.certified
+
+
+def _judged_once(alloc: Allocation, tolerance: float, quick: bool = False) -> Certificate:
     if alloc.rounds is None and alloc.instance.plain:
         # kept with the answer, whose arrays nobody can write to: it is judged while it is solved
         order: Order = remembered(alloc, "_order", lambda: Order(alloc))
@@ -174,7 +184,7 @@ def _judged_once(alloc: Allocation, tolerance: float) -> Certificate:
     if rounds > 1 and not wrong and not has_fractions(alloc):
         # where the point nearby proves everybody, nobody asks how far errors of floats reach
         verdict = at_nearby(alloc, of(_unproved(shrunk, stops, factor)), None, rounds, tolerance)
-        if verdict.certified:
+        if verdict.certified or quick:
             return verdict
     verdict = of(remembered(alloc, "_proved", lambda: prove(shrunk, stops, factor)))
     return verdict if wrong else of_rounds(alloc, verdict, None, rounds, tolerance)
@@ -227,20 +237,7 @@ def _unproved(ruled: Ruled, stops: list[RoundWalk], factor: float) -> RoundsProo
         right[stop.users] = stop.due[stop.users]
     nobody = Bounds(np.full(users, np.inf), np.ones(users), np.zeros(users))
     unknown = np.full(users, np.inf)
-    return RoundsProof(unknown, unknown, *_apart(ruled, right), nobody, ruled.share, factor)
-
-
-def _apart(ruled: Ruled, right: Floats) -> tuple[Floats, Floats]:
-    """(N,) the parts by which shares are off what is due, `right`, and by which they could rise."""
-    nothing = ruled.nothing
-    with np.errstate(divide="ignore", invalid="ignore"):
-        off = np.abs(ruled.share - right) / np.maximum(right, nothing)
-    zero = (ruled.share <= nothing) & (right <= nothing)
-    off = np.where((ruled.share == right) | zero, 0.0, off)
-    off = np.where(np.isnan(off), np.inf, off)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        short = np.where(off > 0, np.maximum(right / ruled.share - 1.0, 0.0), 0.0)
-    return off, np.where(np.isnan(short), np.inf, short)
+    return RoundsProof(unknown, unknown, *ruled.apart(right), nobody, ruled.share, factor)
 
 
 def prove(ruled: Ruled, stops: list[RoundWalk], factor: float = 1.0) -> RoundsProof:
@@ -286,7 +283,7 @@ def prove(ruled: Ruled, stops: list[RoundWalk], factor: float = 1.0) -> RoundsPr
                     turn, choices = rows.turn(k, at.prices, at.bill, stop.done)
                     paid = replace(paid, turns=[turn], choices=choices)
                 proofs.append(paid)
-    off, short = _apart(ruled, right)
+    off, short = ruled.apart(right)
     uses = rows.uses([stop.due for stop in stops]) if rows else None
     reached = () if ruled.tree.flat or len(stops) < 2 else [stop.reached for stop in stops]
     excess_ = np.minimum(excess, 1.0)
