@@ -269,7 +269,8 @@ proved in half of that; one of 1,074 pairs on servers of {KINDS} kinds, which ha
 the point nearby has some, is searched pair by pair, in 2.7 s. No part of a proof is left out,
 as the bound is of the changed cluster. Where an answer is not reached from the start it is
 solved anew, and *again* is then cold and the attempt: a node that comes unlike all others under
-max-min, and most changes under max-min with servers of {KINDS} kinds.
+max-min. Max-min with servers of few kinds (merged to a quarter of the pairs or less, and few) does
+not look for a start at all, as reading the last answer took longer than solving: *again* is cold.
 
 Before, the servers said to be of few kinds were not: one more server drawn for each user, and
 users and nodes that came unlike all others, left 108 and then 200 of them unlike. There *again*
@@ -286,9 +287,11 @@ loses) and of `/api/moves` (what stops and starts), which the page asks second.
 Those who have all they ask are stopped along the path of targets, between programs (from 1,000
 pairs on), and whatever is asked of a change, it is proved once: the point nearby that proves what
 everybody is due proves the answer with the fewest moves too. The judge follows groups of users by a
-few numbers each, and works out what a round's prices cost for the columns that cost something. What
-stays is the judge, which looks at every round, one of each workload that has all it asks, and on
-unlike nodes the linear program of the moves.
+few numbers each, and works out what a round's prices cost for the columns that cost something.
+Under a second was wanted: met where nodes are of few kinds and few users have all they ask, and
+without limits; else what stays is the judge, which looks at every round, one of each workload that
+has all it asks, and on unlike nodes the linear program of the moves. An answer that was found
+between programs and is not proved is found by rounds once more (6 s in one row).
 
 How to ask: [few moves](../how-to/few-moves.md).
 """
