@@ -16,8 +16,16 @@ def line(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def served(users: int, servers: int, alike: bool) -> list[str]:
-    """A table of changes asked of a plan that is served, by a client over a socket."""
+def served(
+    users: int, servers: int, alike: bool, asked: tuple[int, int] | None = None
+) -> tuple[list[str], str]:
+    """A table of changes asked of a plan that is served, by a client over a socket; and what its
+    plan took, in words.
+
+    Parameters
+    ----------
+    asked : the least and the most tasks that a workload asks for; None: as many as it may have.
+    """
     import http.client
     import json
     import tempfile
@@ -39,10 +47,15 @@ def served(users: int, servers: int, alike: bool) -> list[str]:
             some = [f"k{k}" for k in range(kinds) if rng.random() < 0.7] or ["k0"]
             need = ",".join(map(str, rng.uniform(0.1, 1, RESOURCES).round(2)))
             rows.append(f"u{u},q{u % QUEUES},{rng.uniform(0.5, 2):.3f},{';'.join(some)},{need}")
-        head = f"team,queue,weight,label:kind,{','.join(names)}"
+            if asked is not None:
+                rows[-1] += f",{rng.integers(asked[0], asked[1] + 1)}"
+        head = f"team,queue,weight,label:kind,{','.join(names)}{',tasks' if asked else ''}"
         teams.write_text("\n".join([head, *rows]) + "\n")
+        begin = time.process_time()
         plan = fo.connect.tables(str(nodes), str(teams)).plan()
+        took = time.process_time() - begin
         plan.save(Path(folder, "plan.json"))
+        full = sum(row["status"] == "satisfied" for row in plan.data["workloads"])
         with listening(serve_app.Followed(str(Path(folder, "plan.json")))) as port:
 
             def ask(path: str, question: str) -> tuple[float, dict[str, object]]:
@@ -71,4 +84,4 @@ def served(users: int, servers: int, alike: bool) -> list[str]:
                 told = " ".join(f"{key} {value[0]}" for key, value in words.items())
                 numbers = (first, second, both, moves["least"])
                 table.append(line([told, *(f"{number:.2f}" for number in numbers)]))
-    return table
+    return table, f"made in {took:.1f} s; {full} workloads have all they ask"

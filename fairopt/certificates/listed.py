@@ -13,6 +13,8 @@ from fairopt.certificates.by_entries import Entries, entries, least, profit
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats, Ints
 
+FEW = 20
+"""rows have a price if they are this part of all, or less, and costs are added up row by row"""
 DENSE = 20_000
 """entries of a matrix up to which it is kept with those that are 0"""
 
@@ -110,10 +112,45 @@ class Listed:
         )
         return tasks, found, at
 
+    @cached_property
+    def _rows(self) -> Any:
+        """(M, P + F) the matrix, by rows."""
+        return self.matrix.tocsr()
+
     def cost(self, price: Floats) -> Floats:
         """(P,) price of a task of each column, for prices (M,); inf where it may hold none."""
         found: Floats = (self._turned @ price)[: self.count]
         return np.where(self.shut, np.inf, found) if self.shut.any() else found
+
+    def dear(self, price: Floats) -> tuple[Ints, Floats]:
+        """The columns of tasks that cost something, and what; those of the last prices are kept."""
+        known: dict[bytes, tuple[Ints, Floats]] = self.__dict__.setdefault("_dear_at", {})
+        key = price.tobytes()
+        if key not in known:
+            known.clear()
+            known[key] = self._dear(price)
+        return known[key]
+
+    def _dear(self, price: Floats) -> tuple[Ints, Floats]:
+        on = np.flatnonzero(price)
+        if self.shut.any() or len(on) * FEW > len(price):
+            cost = self.cost(price)
+            at = np.flatnonzero(cost)
+            return at, cost[at]
+        # of few rows, columns are read row by row
+        rows = self._rows
+        own = [np.arange(*rows.indptr[row : row + 2].tolist()) for row in on.tolist()]
+        entry = np.concatenate([on[:0], *own])
+        paid = rows.data[entry] * np.repeat(price[on], [len(part) for part in own])
+        at, each = np.unique(rows.indices[entry].astype(np.int64), return_inverse=True)
+        cost = np.bincount(each, paid, len(at)).astype(np.float64)
+        some = (at < self.count) & (cost != 0)
+        return at[some], cost[some]
+
+    @cached_property
+    def many(self) -> Ints:
+        """(N,) columns of each user."""
+        return np.bincount(self.of_column, minlength=len(self.same))
 
     def within(self, price: Floats, value: Floats) -> Ints:
         """The columns whose task costs, at prices (M,), at most what it is worth at a value (N,) of

@@ -41,7 +41,7 @@ from fairopt.certificates.due import due, lowest, told
 from fairopt.certificates.exact_verdict import has_fractions
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.levels import Order
-from fairopt.certificates.nearby.verdict import at_nearby, of_rounds, worst
+from fairopt.certificates.nearby.verdict import PATH, at_nearby, of_rounds, worst
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Bill, PricesGiven, Ruled
 from fairopt.certificates.ruled.uses import RuleRows
@@ -133,7 +133,25 @@ def against(
 
 
 def _judged(alloc: Allocation, tolerance: float) -> Certificate:
-    """The verdict on an answer with level prices or rounds."""
+    """The verdict on an answer with level prices or rounds, kept with the answer: an engine asks
+    whether it is good, and who asked the engine asks again."""
+    found: Certificate = remembered(
+        alloc, f"_verdict {tolerance!r}", lambda: _judged_once(alloc, tolerance)
+    )
+    return found
+
+
+def at_once(alloc: Allocation, tolerance: float = TOLERANCE) -> bool:
+    """Whether an answer that tells its rounds is certified without a look at how far errors of
+    floats reach: what an engine asks that has another answer to try."""
+    with np.errstate(all="ignore"):
+        found = _judged_once(alloc, tolerance, quick=True)
+    if found.certified:
+        remembered(alloc, f"_verdict {tolerance!r}", lambda: found)
+    return found.certified
+
+
+def _judged_once(alloc: Allocation, tolerance: float, quick: bool = False) -> Certificate:
     if alloc.rounds is None and alloc.instance.plain:
         # kept with the answer, whose arrays nobody can write to: it is judged while it is solved
         order: Order = remembered(alloc, "_order", lambda: Order(alloc))
@@ -149,7 +167,7 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
     ruled = Ruled(alloc)
     kept = feasible.checks(ruled, asked.floor)
     factor = feasible.shrink(ruled)
-    stops, wrong = path(alloc, asked)
+    stops, wrong = remembered(alloc, PATH, lambda: path(alloc, asked))
     shrunk = Ruled(alloc, factor) if factor < 1 else ruled
     first = stops[0].users if stops else np.arange(len(ruled.share))
     order_ = (
@@ -165,8 +183,8 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
     rounds = len(stops)
     if rounds > 1 and not wrong and not has_fractions(alloc):
         # where the point nearby proves everybody, nobody asks how far errors of floats reach
-        verdict = at_nearby(alloc, of(prove(shrunk, stops, factor, False)), None, rounds, tolerance)
-        if verdict.certified:
+        verdict = at_nearby(alloc, of(_unproved(shrunk, stops, factor)), None, rounds, tolerance)
+        if verdict.certified or quick:
             return verdict
     verdict = of(remembered(alloc, "_proved", lambda: prove(shrunk, stops, factor)))
     return verdict if wrong else of_rounds(alloc, verdict, None, rounds, tolerance)
@@ -211,21 +229,29 @@ def _verdict(
     return Certificate(verdict, gap, far, loose, checks, spans, notes, bounded=True)
 
 
-def prove(
-    ruled: Ruled, stops: list[RoundWalk], factor: float = 1.0, follow: bool = True
-) -> RoundsProof:
+def _unproved(ruled: Ruled, stops: list[RoundWalk], factor: float) -> RoundsProof:
+    """How far everybody is from what it is due, without what prices prove of that."""
+    users = len(ruled.share)
+    right = np.full(users, np.nan)
+    for stop in stops:
+        right[stop.users] = stop.due[stop.users]
+    nobody = Bounds(np.full(users, np.inf), np.ones(users), np.zeros(users))
+    unknown = np.full(users, np.inf)
+    return RoundsProof(unknown, unknown, *ruled.apart(right), nobody, ruled.share, factor)
+
+
+def prove(ruled: Ruled, stops: list[RoundWalk], factor: float = 1.0) -> RoundsProof:
     """What the prices of the rounds prove of every user, each at the best prices of its round.
 
     Parameters
     ----------
     factor : by which tasks were multiplied, so that all fit.
-    follow : whether errors are carried on from round to round; if not, nothing is bounded.
     """
     users = len(ruled.share)
     room, excess = np.full(users, np.inf), np.zeros(users)
     right = np.full(users, np.nan)
     stage, proofs = np.zeros(users, dtype=np.int64), list[Paid]()
-    rows = RuleRows(ruled) if len(stops) > 1 and follow else None
+    rows = RuleRows(ruled) if len(stops) > 1 else None
     for k, stop in enumerate(stops):
         mine = stop.users
         right[mine], stage[mine] = stop.due[mine], k
@@ -257,18 +283,7 @@ def prove(
                     turn, choices = rows.turn(k, at.prices, at.bill, stop.done)
                     paid = replace(paid, turns=[turn], choices=choices)
                 proofs.append(paid)
-    nothing = ruled.nothing
-    with np.errstate(divide="ignore", invalid="ignore"):
-        off = np.abs(ruled.share - right) / np.maximum(right, nothing)
-    zero = (ruled.share <= nothing) & (right <= nothing)
-    off = np.where((ruled.share == right) | zero, 0.0, off)
-    off = np.where(np.isnan(off), np.inf, off)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        short = np.where(off > 0, np.maximum(right / ruled.share - 1.0, 0.0), 0.0)
-    short = np.where(np.isnan(short), np.inf, short)
-    if not follow:
-        nobody = Bounds(np.full(users, np.inf), np.ones(users), np.zeros(users))
-        return RoundsProof(room, excess, off, short, nobody, ruled.share, factor)
+    off, short = ruled.apart(right)
     uses = rows.uses([stop.due for stop in stops]) if rows else None
     reached = () if ruled.tree.flat or len(stops) < 2 else [stop.reached for stop in stops]
     excess_ = np.minimum(excess, 1.0)

@@ -47,6 +47,7 @@ class NamedNodes:
     held : rows of what runs where, as an audit takes them; None of a model.
     out : tasks that run where nothing of `model` is: on nodes out of service, or of no user.
     together : what binds the tasks of users to each other.
+    answer : that of a plan, which nobody has judged yet.
     """
 
     model: Model
@@ -54,6 +55,7 @@ class NamedNodes:
     held: tuple[Mapping[str, Any], ...] | None = None
     out: int = 0
     together: Mapping[str, Together] = field(default_factory=dict)
+    answer: Allocation | None = None
 
     def changed(
         self,
@@ -253,7 +255,7 @@ def of_plan(data: Mapping[str, Any], path: str) -> NamedNodes:
         at += [(row["workload"], *each) for each in row["held_on"].items() if known]
     model = Model(found.instance, (case,), title=path)
     together = {row["workload"]: of_row(row) for row in data["workloads"]}
-    return NamedNodes(model, nodes, _held(found.instance, at), int(out), together)
+    return NamedNodes(model, nodes, _held(found.instance, at), int(out), together, found)
 
 
 def planned(path: str) -> Mapping[str, Any]:

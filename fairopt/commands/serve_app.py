@@ -78,7 +78,7 @@ class Served:
         held = nearby.checked(self.answer, self._changed(given).instance, self.notion)
         with self._solving, threads.one():
             after = self._changed(given)
-            found = nearby.answer(after, after.score, held, TOLERANCE)
+            found = nearby.answer(after, after.score, held, TOLERANCE, beside=True)
         step = found.steps[-1]
         # what is less than LEAST is rounding, and no move
         pair = ("stopped", "started")

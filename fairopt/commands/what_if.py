@@ -10,6 +10,7 @@ from fairopt import storage
 from fairopt.commands import asked, notion_options, output, progress
 
 if TYPE_CHECKING:
+    from fairopt.allocation import Allocation
     from fairopt.commands.asked import NamedNodes
     from fairopt.notions import Notion
 
@@ -112,8 +113,10 @@ def command(
     settings = (*settings, *counts)
     people = dict(asked.newcomer(text, problem.instance) for text in added)
     other = found_in.changed(settings, servers, dropped, people)
-    with progress.shown(wanted.name) as told:
-        before = solve(problem.instance, wanted, progress=told)
+    before = _known(found_in, wanted)
+    if before is None:
+        with progress.shown(wanted.name) as told:
+            before = solve(problem.instance, wanted, progress=told)
     with progress.shown(f"{wanted.name}, changed") as told:
         found = differences(before, solve(other, wanted, progress=told))
     dump = storage.encoded(found.to_dict())
@@ -121,6 +124,16 @@ def command(
         storage.write_text(path, dump + "\n")
     output.to_stdout(dump if as_json else differences_text(found))
     return 0
+
+
+def _known(asked: NamedNodes, notion: Notion) -> Allocation | None:
+    """The answer that a plan has under this notion, if its certificate is good."""
+    from fairopt.certificates import certify
+
+    found = asked.answer
+    if found is None or found.notion != notion.plain():
+        return None
+    return found if certify(found).certified else None
 
 
 def _losses(

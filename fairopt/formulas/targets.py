@@ -76,7 +76,7 @@ class TargetTree:
         found = np.zeros((len(self.parent), per_leaf.shape[1]), dtype=per_leaf.dtype)
         found[self.leaf] = per_leaf
         for nodes in reversed(self.layers):
-            np.add.at(found, self.parent[nodes], found[nodes])
+            add(found, self.parent[nodes], found[nodes])
         return found
 
     def apart(self) -> list[tuple[Ints, TargetTree]]:
@@ -98,6 +98,11 @@ class TargetTree:
             of = TargetTree.of(parent, self.weight[nodes], place[self.leaf[users]], self.use[users])
             found.append((users, of))
         return found
+
+    @cached_property
+    def everybody(self) -> Bools:
+        """(K,) all nodes but the root."""
+        return np.arange(len(self.parent)) > 0
 
     def below(self, root: int) -> Bools:
         """(K,) the nodes below a node, without itself."""
@@ -223,6 +228,15 @@ class Jump:
         return replace(self.start, base=due + part * (self.end.due - due))
 
 
+def add(found: Array, rows: Ints, more: Array) -> None:
+    """Add rows (E, R) to those of (K, R) that they belong to, one after another."""
+    if found.dtype == object:
+        np.add.at(found, rows, more)
+        return
+    for r in range(found.shape[1]):
+        found[:, r] += np.bincount(rows, more[:, r], len(found))
+
+
 def _layers(parent: Ints) -> tuple[Ints, ...]:
     """Nodes by depth, the children of the root first."""
     if len(parent) > 1 and not parent[1:].any():  # nobody is in a group
@@ -237,14 +251,14 @@ def _piece(here: PathPoint, root: int) -> Piece | Jump:
     """The piece of the subtree of a node that begins when the v of that node goes on."""
     tree, tol, target = here.tree, here.tree.tolerance, here.target
     parent, weight, leaf = tree.parent, tree.weight, tree.leaf
-    inside = tree.below(root)
+    inside = tree.below(root) if root else tree.everybody
     size = here.amount.max(axis=1)
     size[leaf] = here.held
-    alive = np.zeros((len(parent), 1), dtype=np.int64)
-    alive[leaf, 0] = here.free
+    alive = np.zeros(len(parent), dtype=bool)
+    alive[leaf] = here.free
     for nodes in reversed(tree.layers):
-        np.add.at(alive, parent[nodes], alive[nodes])
-    asked = inside & (alive[:, 0] > 0)
+        alive[parent[nodes[alive[nodes]]]] = True
+    asked = inside & alive
     # a node that already has more than its target waits, and nobody below it moves
     waits = asked & (size > target * (1 + tol))
     idle = ~asked | waits
@@ -303,13 +317,14 @@ def _climb(
         groups = nodes[group[nodes]]
         grown = np.where(full[groups], per_v[groups], 0 * per_v[groups]).max(axis=1, initial=0)
         stuck = grown == 0
-        stuck |= np.isin(groups, parent[list(ends)])
+        if ends:
+            stuck |= np.isin(groups, parent[list(ends)])
         for g in groups[stuck].tolist():
             ends[g] = _end(here, g)
         groups, grown = groups[~stuck], grown[~stuck]
         gain[groups] = 1 / grown
         rate[groups] = per_v[groups] / grown[:, None]
-        np.add.at(per_v, parent[nodes], rate[nodes] * weight[nodes][:, None])
+        add(per_v, parent[nodes], rate[nodes] * weight[nodes][:, None])
     rate[root] = per_v[root]
     return rate, gain, ends
 

@@ -20,6 +20,9 @@ from fairopt.solving.reduce import reduce as reducing
 CLOSE = 1e-8
 """largest gap and residual of an answer from a start; any other is solved anew"""
 COLD = "solved anew"
+SOON = 6_000
+"""pairs of merged users and servers up to which max-min is solved as soon as a start of many more
+pairs is read"""
 FEWER = 4
 """so many times fewer pairs of merged users and servers are searched before all of them are"""
 
@@ -58,15 +61,19 @@ def answer(
     # users and servers that are alike are led to the answer as one, like an answer without a start
     small = reducing(instance, notion, score)
     assert small.score is not None
-    begin = renamed.merged(start, small) if small.steps else start
     levels = notion.family == "max-min"
+    pairs = small.instance.placement.size
+    if levels and pairs < SOON and pairs * FEWER <= instance.placement.size:
+        few = "few once those alike are one"
+        return None, ({**step, "status": f"not used: {few}, {COLD}{_basis(instance)}"},)
+    begin = renamed.merged(start, small) if small.steps else start
     lead = _levels if levels else _alpha_fair
     alloc, status = lead(small.instance, small.notion, small.score, begin, step)
     if alloc is None:
-        basis = " from its basis" if levels and _many(instance) else ""
+        basis = _basis(instance) if levels else ""
         return None, ({**step, "status": f"{status}, {COLD}{basis}"},)
     if small.steps:
-        if not levels and small.instance.placement.size * FEWER <= instance.placement.size:
+        if not levels and pairs * FEWER <= instance.placement.size:
             alloc = _nearer(alloc)
         alloc = answering.split(alloc, instance, notion, score, small)
     if not levels:
@@ -132,6 +139,11 @@ def goes_on(instance: Instance, start: Allocation, told: tuple[dict[str, Any], .
     ladder; and of max-min where the start was no answer, as its models begin from its basis."""
     levels = instance.plain and start.instance.plain and start.level_prices is not None
     return not told or (levels and _many(instance))
+
+
+def _basis(instance: Instance) -> str:
+    """How max-min is solved anew, in words."""
+    return " from its basis" if _many(instance) else ""
 
 
 def _many(instance: Instance) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
+from fairopt.certificates.nearby.verdict import due_as
 from fairopt.certificates.proof import searched_beside
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import BadInput, Fault, SolverFailure, UsageError
@@ -92,11 +93,18 @@ def _placed(tasks: Floats, users: Any, servers: Any, instance: Instance) -> Floa
     return held
 
 
-def answer(alloc: Allocation, score: Floats, held: Floats, gap: float) -> Allocation:
+def answer(
+    alloc: Allocation, score: Floats, held: Floats, gap: float, beside: bool = False
+) -> Allocation:
     """The nearest answer with the same shares and prices, judged; the one given if that is better.
 
     The step "near" says how many tasks stop and start, of the answer given too, and the least that
     any answer with these shares must stop and start together.
+
+    Parameters
+    ----------
+    beside : whether what was proved of the answer given may prove this one. Who keeps it, or writes
+        it, asks for a proof that it has by itself.
     """
     inst = alloc.instance
     step: dict[str, Any] = {"step": "near", "status": "used"}
@@ -114,6 +122,8 @@ def answer(alloc: Allocation, score: Floats, held: Floats, gap: float) -> Alloca
     other = _with(alloc, tasks)
     if inst.plain and welfare.alpha_of(alloc.notion):
         searched_beside(other, _with(alloc, tasks + TRACE * (alloc.tasks - tasks)))
+    if beside:
+        due_as(other, alloc)
     other = other.with_(certificate=certify(other, tolerance=max(gap, TOLERANCE)))
     old, new = alloc.certificate, other.certificate
     assert old is not None and new is not None

@@ -12,6 +12,7 @@ from fairopt.allocation import Allocation, objective
 from fairopt.allocation.by_rows import listed_prices
 from fairopt.certificates import judged
 from fairopt.certificates.proof import log_scale
+from fairopt.certificates.rounds import at_once
 from fairopt.errors import Infeasible
 from fairopt.formulas import families, welfare
 from fairopt.formulas.entitled import Entitled, entitled
@@ -77,7 +78,7 @@ def _nested(
         solver, name = stated.of_rounds(MaxMin(), low, unit, chosen), chosen.label
     elif instance.modes is None and (wide := cuts.solve(question)) is not None:
         answer = _told(instance, notion, score, low, cuts.NAME, wide, 0.0)
-        if low.columns > cuts.WIDEST or judged(answer).certified:
+        if low.columns > cuts.WIDEST or at_once(answer):
             return answer
     found = rounds.solve(question, solver, how.progress)
     if found.sharp:

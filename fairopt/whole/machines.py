@@ -19,25 +19,40 @@ _PART = 12
 """machines are filled alike at most this part of them at a time"""
 
 
+FEW = 8
+"""groups up to which it is first asked, one by one, whether anything fits"""
+Needs = Sequence[Sequence[tuple[int, int]]]
+"""of each user the resources that a task needs, with how much of each"""
+
+
+def needed(demand: Any) -> Needs:
+    """What tasks need, of amounts (N, R)."""
+    return [[(r, x) for r, x in enumerate(own) if x] for own in demand.tolist()]
+
+
 class MachineRow:
     """The machines of one shape, in groups that hold the same."""
 
-    def __init__(self, count: int, capacity: Any, demand: Any) -> None:
+    def __init__(self, count: int, capacity: Any, demand: Any, needs: Needs | None = None) -> None:
         self.demand = demand
         self.count: list[int] = [count]
         self.room: Any = capacity[None, :].copy()
         self.tasks: list[Pattern] = [{}]
-        self.needs = [np.flatnonzero(own) for own in demand]
+        self.needs = needed(demand) if needs is None else needs
         # room is measured against what a machine has, to find the fullest one
         self.scale = np.array([float(c) if c > 0 else 1.0 for c in capacity])
 
     def fit(self, n: int) -> Any:
         """(groups,) most tasks of user n that fit on one machine of each group as it is."""
-        need = self.needs[n]
+        need = [r for r, _ in self.needs[n]]
         return (self.room[:, need] // self.demand[n, need]).min(axis=1)
 
     def place(self, n: int, wanted: int) -> int:
         """Place up to `wanted` tasks of user n, fullest machines first; returns how many fit."""
+        if len(self.count) <= FEW and not any(
+            all(room[r] >= x for r, x in self.needs[n]) for room in self.room.tolist()
+        ):
+            return 0
         fit = self.fit(n)
         some = np.flatnonzero(fit > 0)
         fullness = (self.room[some].astype(float) / self.scale).sum(axis=1)
@@ -57,12 +72,8 @@ class MachineRow:
         """
         left, free = wanted.copy(), self.count[0]
         capacity = [int(x) for x in self.room[0]]
-        needs = [
-            [(r, int(self.demand[n, r])) for r in need.tolist()]
-            for n, need in enumerate(self.needs)
-        ]
         while free and left.any():
-            own = _pattern(left / free, capacity, needs, size)
+            own = _pattern(left / free, capacity, self.needs, size)
             if not own:
                 break
             alike = min(free // _PART + 1, *(int(left[n]) // k for n, k in own.items()))
@@ -121,9 +132,7 @@ class MachineRow:
         return tuple((count, dict(key)) for key, count in order)
 
 
-def _pattern(
-    each: Floats, capacity: Sequence[int], needs: Sequence[Sequence[tuple[int, int]]], size: Floats
-) -> Pattern:
+def _pattern(each: Floats, capacity: Sequence[int], needs: Needs, size: Floats) -> Pattern:
     """Tasks by user on one machine, near to `each` (N,) tasks of a user per machine."""
     some = np.flatnonzero(each > 0)
     some = some[np.argsort(-size[some], kind="stable")]
@@ -147,9 +156,7 @@ def _pattern(
     return own
 
 
-def _fitting(
-    each: Floats, capacity: Sequence[int], needs: Sequence[Sequence[tuple[int, int]]]
-) -> float:
+def _fitting(each: Floats, capacity: Sequence[int], needs: Needs) -> float:
     """The part of `each` (N,) that fits: what earlier machines left over is lost by all alike."""
     load = [0.0] * len(capacity)
     for n in np.flatnonzero(each > 0).tolist():

@@ -13,9 +13,11 @@ from fairopt.certificates.nearby import judged
 from fairopt.certificates.nearby.points import NearbyPoint, whole
 from fairopt.certificates.nearby.proof import Left, _room
 from fairopt.certificates.nearby.reach import reach
+from fairopt.certificates.nearby.rows import Lot
 from fairopt.certificates.nearby.system import System
 from fairopt.formulas.entitled import entitled
 from fairopt.formulas.targets import TargetTree
+from fairopt.instance import Bools, Floats
 from tests.certificates.test_nearby import draw
 
 Asked = tuple[System, NearbyPoint, Left, TargetTree]
@@ -33,6 +35,23 @@ def asked(seed: int, monkeypatch: pytest.MonkeyPatch) -> Asked:
     return seen[0]
 
 
+def in_use(system: System, point: NearbyPoint) -> Bools:
+    """The columns in use."""
+    found = np.zeros(system.tasks, dtype=bool)
+    found[point.columns[point.columns < system.tasks]] = True
+    return found
+
+
+def room(
+    system: System, point: NearbyPoint, lot: Lot, done: Bools, left: Floats
+) -> tuple[float, Floats] | None:
+    """What is open at the prices of a lot."""
+    at = np.flatnonzero(in_use(system, point))
+    place = np.full(system.tasks, -1)
+    place[at] = np.arange(len(at))
+    return _room(system, at, lot, done, left, point.amount[0], place)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_it_reaches_as_much_further_as_systems_are_nearer_to_singular(
     seed: int, monkeypatch: pytest.MonkeyPatch
@@ -48,15 +67,19 @@ def test_it_reaches_as_much_further_as_systems_are_nearer_to_singular(
 def test_what_is_open_of_money_is_that_of_plain_loops(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At values that are too high by a thousandth: nobody's is above its cheapest column."""
+    """At values that are too high by a thousandth, and of users whom some column costs nothing:
+    nobody's is above its cheapest column."""
     system, point, left, _ = asked(seed, monkeypatch)
     of, x = system.columns, point.amount[0]
     amount, error = system.left(point.columns, point.amount)
     every = np.arange(system.tasks)
     owner, worth = of.owner(every), of.worth(every)
-    for lot in left.lots:
-        lot = whole(system, point, lot, left.stage)
+    idle = 0
+    for lot in [lot for lot in left.lots for _ in range(2)]:
+        lot = whole(system, lot, [], left.stage, in_use(system, point))
         lot = replace(lot, value=lot.value * (1 + 1e-3))
+        if (idle := 1 - idle) == 0:
+            lot.value[0][lot.value[0] == 0] = 1.0
         done = left.stage <= left.stage[lot.users[0]]
         cost, value = of.cost(lot.price[0]), lot.value[0].copy()
         for c in every[~of.shut]:
@@ -66,7 +89,7 @@ def test_what_is_open_of_money_is_that_of_plain_loops(
         for c, tasks in zip(point.columns.tolist(), x.tolist(), strict=True):
             n = owner[c]
             wanted += tasks * (cost[c] - (value[n] * worth[c] if done[n] else 0.0))
-        found = _room(system, point, lot, done, amount + error, x)
+        found = room(system, point, lot, done, amount + error)
         assert found is not None
         assert found[0] == pytest.approx(wanted, rel=1e-6, abs=1e-12 * float(cost.max()))
         np.testing.assert_allclose(found[1], value, rtol=1e-12)
@@ -96,5 +119,5 @@ def test_who_is_paid_for_by_a_rule_may_run_as_often_as_there_is_room(
     wanted = -cost[a] * (system.most[a] - held[a])
     wanted += held[b] * (cost[b] - lot.value[0][1] * of.worth(np.array([b]))[0])
     done = left.stage <= left.stage[lot.users[0]]
-    found = _room(system, point, lot, done, amount + error, point.amount[0])
+    found = room(system, point, lot, done, amount + error)
     assert found is not None and found[0] == pytest.approx(wanted, rel=1e-6)

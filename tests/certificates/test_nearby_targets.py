@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from decimal import localcontext
+from decimal import Decimal, localcontext
+from typing import Any
 
 import numpy as np
 import pytest
 
 import fairopt as fo
 from fairopt.certificates.nearby.begun import of_rounds
+from fairopt.certificates.nearby.pieces import AnyPiece, UsersPiece, first
 from fairopt.certificates.nearby.system import System
 from fairopt.certificates.nearby.targets import DIGITS, ApartWalk, Nested, NestedWalk
 from fairopt.formulas.entitled import entitled
-from fairopt.formulas.targets import PathPoint, Piece
+from fairopt.formulas.targets import PathPoint, Piece, TargetTree
 from tests.solving.engines.test_quotas_cuts import in_groups
 
 
@@ -59,3 +61,54 @@ def test_each_group_by_itself_is_one_of_the_whole_tree() -> None:
         assert not seen[users].any()
         seen[users], until = True, [*until, piece.until]
     assert seen.all() and min(until) == whole.until and len(until) > 1
+
+
+def test_a_group_of_users_is_followed_as_its_whole_tree_is() -> None:
+    """Stopped one after another, also where whoever is left uses nothing of what there is most of,
+    so that the group jumps."""
+    jumped = [followed_as_its_tree(seed) for seed in range(40)]
+    assert any(jumped) and not all(jumped)
+
+
+def followed_as_its_tree(seed: int) -> bool:
+    """One group drawn from a seed, piece by piece; whether it jumps."""
+    rng = np.random.default_rng(seed)
+    users, grouped = 6, seed % 4 > 0
+    use = rng.integers(0, 3, (users, 3)) * (rng.random((users, 3)) < 0.7) + np.eye(3)[[0, 1, 2] * 2]
+    parent = np.array([-1, 0] + [1] * users) if grouped else np.array([-1] + [0] * users)
+    weight = rng.integers(1, 8, len(parent)) / 4
+    leaf = np.arange(len(parent) - users, len(parent))
+    jumped = False
+    with localcontext() as context:
+        context.prec = DIGITS
+        tree = TargetTree.of(parent, decimals(weight), leaf, decimals(use))
+        nothing, free = decimals(np.zeros(users)), np.ones(users, dtype=bool)
+        free[seed % users] = seed % 3 > 0  # of another class
+        piece = first(tree, nothing, free)
+        whole = AnyPiece.after(PathPoint.start(tree, nothing, free))
+        assert isinstance(piece, UsersPiece)
+        while piece.free.any():
+            assert (piece.free == whole.free).all()
+            at = np.flatnonzero(piece.free)
+            assert piece.until == whole.until or abs(piece.until / whole.until - 1) < Decimal(
+                "1e-40"
+            )
+            step = Decimal(float(rng.uniform(0.1, 1)))
+            t = min(piece.until, piece.t + step)
+            for told, other in (
+                (piece.due(t, at), whole.due(t, at)),
+                (piece.line(at), whole.line(at)),
+            ):
+                assert max(np.abs(told - other)) <= Decimal("1e-40")
+            stopped = at[:1] if t < piece.until else at[:0]
+            piece, whole = piece.next(t, stopped), whole.next(t, stopped)
+            jumped |= isinstance(piece, AnyPiece)
+        assert piece.until == Decimal("Infinity")
+    return jumped
+
+
+def decimals(values: Any) -> Any:
+    """Floats as an array of decimals."""
+    found = np.empty(np.shape(values), dtype=object)
+    found.ravel()[:] = [Decimal(float(v)) for v in np.ravel(values)]
+    return found

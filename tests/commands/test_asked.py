@@ -93,6 +93,28 @@ def test_audit_counts_cards_by_their_kind(capsys, tmp_path):
     assert "3 tasks run on nodes out of service" in shown.err
 
 
+def test_what_if_of_a_plan_solves_what_is_changed_alone(capsys, made, tmp_path, monkeypatch):
+    """What a plan says is judged and not solved again, under its own notion; if it is not right, or
+    another notion is asked, it is."""
+    solved, solve = [], fo.solve
+    monkeypatch.setattr(fo, "solve", lambda *a, **k: (solved.append(a), solve(*a, **k))[1])
+    change = ("--set", "weight.ml=2")
+    first = told(capsys, "what-if", made[0], *change)
+    assert len(solved) == 1
+    told(capsys, "what-if", made[0], *change, "--notion", "proportional")
+    assert len(solved) == 3
+    data = json.loads(Path(made[0]).read_text())
+    name = next(iter(data["answer"]["tasks"]))
+    tasks = data["answer"]["tasks"][name]
+    data["answer"]["tasks"][name] = {server: x / 2 for server, x in tasks.items()}
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(data, indent=2))
+    again = told(capsys, "what-if", str(other), *change)
+    assert len(solved) == 5
+    for one, two in zip(first["users"], again["users"], strict=True):
+        assert one["before"] == pytest.approx(two["before"], rel=1e-7)
+
+
 @pytest.mark.parametrize("of", ["plan", "cluster"])
 def test_what_if_asks_a_plan_and_a_cluster_alike(capsys, made, of):
     """A node less by name is the row with one machine less, from the objects themselves."""

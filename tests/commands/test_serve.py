@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import fairopt as fo
 from fairopt.cli import run
 
 pytest.importorskip("starlette")
@@ -76,6 +77,41 @@ def test_what_moves_is_the_least_that_must(served):
         assert sum(row[key] for row in moves["users"]) == pytest.approx(moves[key], abs=1e-4)
 
 
+def test_a_change_is_proved_once_whatever_is_asked_of_it(tmp_path, monkeypatch):
+    """Losers and moves of a plan whose workloads have all they ask: one answer, and one point
+    nearby that proves what everybody is due."""
+    from fairopt.certificates import rounds
+    from fairopt.certificates.nearby import verdict
+
+    (tmp_path / "nodes.csv").write_text(
+        "node,label:kind,cpu,memory\n" + "".join(f"n{k},k{k % 2},{8 + k},{20}\n" for k in range(6))
+    )
+    rows = [
+        f"w{k},q{k % 3},{1 + k % 4},{'k0;k1' if k % 2 else 'k0'},1,{1 + k % 5}" for k in range(18)
+    ]
+    (tmp_path / "teams.csv").write_text(
+        "team,queue,tasks,label:kind,cpu,memory\n" + "\n".join(rows) + "\n"
+    )
+    plan = fo.connect.tables(str(tmp_path / "nodes.csv"), str(tmp_path / "teams.csv")).plan()
+    plan.save(tmp_path / "plan.json")
+    now = serve_app.Followed(str(tmp_path / "plan.json")).now()
+    counted = {}
+    for where, name in ((serve_app, "solve"), (verdict, "nearby"), (rounds, "path")):
+        own = getattr(where, name)
+        counted[name] = 0
+
+        def count(*given, own=own, name=name, **more):
+            counted[name] += 1
+            return own(*given, **more)
+
+        monkeypatch.setattr(where, name, count)
+    question = {"drop": ["node/n3"]}
+    losers, moves = now.what_if(question), now.moves(question)
+    assert counted == {"solve": 1, "nearby": 1, "path": 1}
+    assert losers["users"][0]["relative"] < 0 and moves["status"] == "used"
+    assert moves["stopped"] + moves["started"] == pytest.approx(moves["least"], abs=1e-6)
+
+
 def test_somebody_new_is_told(served):
     question = json.dumps({"add": ["team=new,queue=ml,tasks=4,cpu=4"]})
     with listening(served) as port:
@@ -115,8 +151,6 @@ def test_a_token_and_the_name_are_asked_for(served):
 
 
 def test_a_file_that_changes_is_planned_again(tmp_path):
-    import fairopt as fo
-
     path = tmp_path / "cluster.toml"
     demand, capacity, names = [[1.0], [1.0]], [[4.0]], ["a", "b"]
     fo.write(fo.Instance(demand, capacity, users=names, servers=["x"]), str(path))

@@ -343,6 +343,17 @@ def test_users_and_servers_that_are_alike_are_led_to_the_answer_as_one(notion, c
         assert (notion.name, change) not in LED
 
 
+def test_max_min_of_few_kinds_does_not_look_for_a_start(monkeypatch):
+    """Who is merged to a quarter or less is solved as soon as the last answer is read."""
+    rng = np.random.default_rng(1)
+    inst = kinds(rng, 200, 64, 4)
+    last, changed = fo.solve(inst, fo.MaxMin()), weight(inst, rng)
+    monkeypatch.setattr("fairopt.solving.levels_again.again", None)  # nobody calls it
+    found, cold = fo.solve(changed, fo.MaxMin(), start=last), fo.solve(changed, fo.MaxMin())
+    assert found.steps[0]["status"].startswith("not used: few once those alike are one")
+    np.testing.assert_allclose(found.shares, cold.shares, rtol=1e-9)
+
+
 def test_max_min_is_led_to_the_answer_of_merged_users_and_servers():
     rng = np.random.default_rng(1)
     inst, used = kinds(rng, 400, 16, 8), 0

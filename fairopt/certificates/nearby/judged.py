@@ -126,9 +126,12 @@ def _nearest(
     levels are in another order, that of which most is proved; None where there is none."""
     best: Nearby | None = None
     first: NearbyPoint | None = None
+    more = False
     for turn in range(2 * TURNS):
         linked = turn % 2 > 0
-        point = search(system, targets, lots, *held, linked)
+        point = None
+        if more or not linked:
+            point, more = search(system, targets, lots, *held, linked)
         left = None if point is None else left_open(system, point, nothing, floor)
         if point is not None and left is not None and left.worst <= SHARP:
             found = _found(system, point, left, tree, ways, nothing)

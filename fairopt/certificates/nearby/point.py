@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,8 +50,9 @@ def search(
     columns: Ints,
     amount: Floats,
     linked: bool = False,
-) -> NearbyPoint | None:
-    """The point nearby; None if the answer's own rounds do not say any.
+) -> tuple[NearbyPoint | None, bool]:
+    """The point nearby, None if the answer's own rounds do not say any; and whether columns might
+    come into use for it.
 
     Parameters
     ----------
@@ -63,41 +65,47 @@ def search(
     for k, lot in enumerate(lots):
         stage[lot.users] = k
     if (stage == len(lots)).any():
-        return None
+        return None, False
     clear, keep = cleared(system, lots, stage, columns, amount)
     if clear is None:
-        return None
+        return None, False
     columns, amount = columns[keep], amount[keep]
     moves, used = in_use(system, columns, amount)
     shut = np.zeros(system.tasks, dtype=bool)
     least, parts, new = 1.0, list[Lot](), list[Ints]()
     for k, lot in enumerate(clear):
         if clock.over():
-            return None
+            return None, False
         sharp, size, tied = sharpened(system, lot, used, moves, stage <= k)
-        other = settled(system, sharp, columns, amount, stage <= k, shut)
+        at, part = alike(system, sharp, stage <= k)
+        other = settled(system, sharp, (at, part), columns, amount, stage <= k, shut)
         if other is not None:
             lot, columns, amount = other
             moves, used = in_use(system, columns, amount)
             sharp, size, tied = sharpened(system, lot, used, moves, stage <= k)
-        at, part = alike(system, sharp, stage <= k)
+            at, part = alike(system, sharp, stage <= k)
         shut[at[part < -AGREE]] = True
         least = min(least, size)
         by = np.sort(np.concatenate([used, tied])) if linked else used
         several = _apart(system, sharp, by, moves, stage <= k)
         parts += several
-        if linked and len(lot.users) > 1:
+        if len(lot.users) > 1:
             new.append(tied)
     came = np.setdiff1d(np.concatenate([used[:0], *new]), columns)
+    more = len(came) > 0
     if linked:
-        if not len(came):
-            return None
+        if not more:
+            return None, False
         at = np.searchsorted(columns, came)
         columns, amount = np.insert(columns, at, came), np.insert(amount, at, 0.0)
+    else:
+        came = came[:0]
     left = some.copy()
     for lot in parts:
         left[lot.users] = False
-    return None if left.any() else _tasks(system, targets, parts, columns, amount, least, came)
+    if left.any():
+        return None, more
+    return _tasks(system, targets, parts, columns, amount, least, came), more
 
 
 def cleared(
@@ -116,13 +124,19 @@ def cleared(
     left = np.abs(left) / unit
     lent = np.bincount(row[~task[each]], minlength=len(left)) > 0
     stays, found = np.ones(len(at), dtype=bool), list[Lot]()
+    # entries row by row: most lots have few rows with a price
+    order = np.argsort(row, kind="stable")
+    begin = np.searchsorted(row[order], np.arange(len(left) + 1))
+    place, none = np.full(tasks, -1), np.zeros(tasks, dtype=bool)
+    place[at] = np.arange(len(at))
     for lot in lots:
         price = lot.price[0]
         money = price * unit
         total = float(money.sum())
         if not (np.isfinite(price).all() and total > 0):
             return None, stays
-        dear = np.flatnonzero(price[row] != 0)
+        on = np.flatnonzero(price)
+        dear = np.concatenate([order[:0], *(order[begin[r] : begin[r + 1]] for r in on.tolist())])
         pays = np.abs(entry[dear] * price[row[dear]])
         spent = np.bincount(each[dear], pays, len(columns))
         mine = task[each[dear]]
@@ -136,12 +150,15 @@ def cleared(
         if not scale > 0:
             return None, stays
         exact = digits.few(price / np.ldexp(1.0, int(np.frexp(scale)[1])))
-        value = valued(system, exact, np.zeros(tasks, dtype=bool))[0]
-        cost = of.cost(exact[0])[at]
-        gross = system.gross(exact[0], of.cost(exact[0]))[at]
+        value = valued(system, exact, none)[0]
+        near, cost = of.dear(exact[0])  # what costs nothing is no dearer than anything
+        held = place[near] >= 0
+        near, cost = near[held], cost[held]
+        mine = place[near]
+        gross = system.gross_of(near, exact[0], cost)
         with np.errstate(divide="ignore", invalid="ignore"):
-            over = np.where(gross > 0, (cost - value[n] * worth) / gross, 0.0)
-        stays &= ~((over > 1e-9) & (over >= part * 1e-3)) | (over < 1e-12)
+            over = np.where(gross > 0, (cost - value[n[mine]] * worth[mine]) / gross, 0.0)
+        stays[mine] &= ~((over > 1e-9) & (over >= part[mine] * 1e-3)) | (over < 1e-12)
         found.append(replace(lot, price=exact))
     gone = np.bincount(n[~stays], part[~stays], len(stage))
     keep = np.ones(len(columns), dtype=bool)
@@ -211,7 +228,7 @@ def _tasks(
     full &= ~system.below
     share = system.share(columns, x)[0]
     lots = [targets.begun(lot, share) for lot in lots]
-    best: NearbyPoint | None = None
+    best: _Found | None = None
     for _ in range(ROUNDS):
         if clock.over():
             return None
@@ -262,14 +279,29 @@ def _tasks(
         broken = (left < error) & full & ~system.below & (aim < most_left)
         aim = np.where(broken, most_left, aim)
         # a flow that left its bounds stays there
-        best = NearbyPoint(columns, x, walk.settled(lots), walk.due, min(least, solve.least), off)
+        best = _Found(columns, x, lots, walk, min(least, solve.least), off)
         if not (over | broken).any():
             stray = _stray(system, columns, x[0], (left < error) & full & ~system.below)
             if not stray.any():
                 break
             columns, x = columns[~stray], x[:, ~stray]
         full |= over
-    return best
+    return None if best is None else best.point()
+
+
+class _Found(NamedTuple):
+    """A point, before it is worked out who is settled where: of the last one is enough."""
+
+    columns: Ints
+    amount: Floats
+    lots: list[Lot]
+    walk: Walk
+    least: float
+    off: float
+
+    def point(self) -> NearbyPoint:
+        lots, due = self.walk.settled(self.lots), self.walk.due
+        return NearbyPoint(self.columns, self.amount, lots, due, self.least, self.off)
 
 
 def _stray(system: System, columns: Ints, x: Floats, over: Bools) -> Bools:

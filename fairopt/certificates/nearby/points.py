@@ -9,7 +9,7 @@ import numpy as np
 
 from fairopt.certificates.nearby.rows import Lot, valued
 from fairopt.certificates.nearby.system import System
-from fairopt.instance import Floats, Ints
+from fairopt.instance import Bools, Floats, Ints
 
 NOTHING = 1e-25
 """a user's cheapest price below this part of its dearest is rounding"""
@@ -57,20 +57,18 @@ def _above(lot: Lot, last: Lot) -> bool:
     return bool(apart > SAME * last.level[0])
 
 
-def whole(system: System, point: NearbyPoint, lot: Lot, stage: Ints) -> Lot:
+def whole(system: System, lot: Lot, mates: Sequence[Lot], stage: Ints, used: Bools) -> Lot:
     """A lot of a point with the prices of all that is stopped with it or before, in its round.
 
     Parameters
     ----------
-    stage : (N,) the place of each user's level.
+    mates : the lots of its round. stage : (N,) the place of each user's level. used : (P,) columns
+        in use.
     """
     price = lot.price if lot.beside is None else lot.price + lot.beside
-    for other in point.lots:
-        before = stage[other.users[0]] <= stage[lot.users[0]]
-        if other is not lot and other.stage == lot.stage and before:
+    for other in mates:
+        if other is not lot and stage[other.users[0]] <= stage[lot.users[0]]:
             price = price + other.price
-    used = np.zeros(system.tasks, dtype=bool)
-    used[point.columns[point.columns < system.tasks]] = True
     return replace(lot, price=price, value=valued(system, price, used, NOTHING))
 
 

@@ -12,6 +12,7 @@ a sum of terms that are never negative.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,49 +84,69 @@ def left_open(system: System, point: NearbyPoint, nothing: Floats, floor: Floats
     room = np.where(none, 0.0, np.inf)
     at_floor = (floor > 0) & (point.due[0] == floor) & (point.due[1] == 0)
     money, parts, cheap = [], list[float](), np.zeros(system.tasks, dtype=bool)
+    used, mates = np.zeros(system.tasks, dtype=bool), defaultdict[int, list[Lot]](list)
+    used[mine] = True
+    place, often = np.full(system.tasks, -1), np.zeros(system.tasks, dtype=np.int64)
+    place[mine] = np.arange(len(mine))
+    for lot in point.lots:
+        mates[lot.stage].append(lot)
     for lot in lots:
-        lot = whole(system, point, lot, stage)
+        lot = whole(system, lot, mates[lot.stage], stage, used)
         # whoever is stopped by then, or is due by then what it has in the end
         done = (stage <= stage[lot.users[0]]) | at_floor
         if lot.settled is not None:
             done |= lot.settled
-        found = _room(system, point, lot, done, left + error, x[0])
+        found = _room(system, mine, lot, done, left + error, x[0], place)
         if found is None:
             return None
         open_, value = found
         own = np.zeros(users, dtype=bool)
         own[lot.users] = True
-        near = of.below(of.cost(lot.price[0]), np.where(own, lot.value[0] * (1 + ALIKE), 0.0))
-        cheap[near] = True
+        dear, cost = of.dear(lot.price[0])
+        most = np.where(own, lot.value[0] * (1 + ALIKE), 0.0)[of.of_column[dear]]
+        cheap[dear[cost <= most * of.score[dear]]] = True
+        often[dear] += 1
         with np.errstate(divide="ignore"):
             room[lot.users] = open_ / (value * size)[lot.users]
         pays = np.where(done, value * size, 0.0)
         money.append(pays)
         all_ = float(pays[~none].sum())
         parts.append(open_ / all_ if all_ > 0 else 0.0)
+    cheap |= often < len(lots)  # what costs nothing in some round
     return Left(room, off, share * system.share_unit, stage, lots, money, parts, cheap)
 
 
 def _room(
-    system: System, point: NearbyPoint, lot: Lot, done: Bools, left: Floats, x: Floats
+    system: System, at: Ints, lot: Lot, done: Bools, left: Floats, x: Floats, place: Ints
 ) -> tuple[float, Floats] | None:
     """What money is open at the prices of a lot, and a value (N,) that no column is below.
 
     Parameters
     ----------
-    done : (N,) who may not have less than it holds.
+    at : columns of tasks in use. done : (N,) who may not have less than it holds. left : (M,).
+    x : amounts of `at`, then of flows. place : (P,) of each column in `at`, -1 of others.
     """
     of, tasks = system.columns, system.tasks
     price = np.where(lot.price[0] > 0, lot.price, 0.0)
-    cost = of.cost(price[0])
+    dear, paid_at = of.dear(price[0])
+    cost = np.zeros(tasks)
+    cost[dear] = paid_at
     value = np.where(lot.value[0] > 0, lot.value, 0.0)
-    paid_for = system.free(price[0], cost) & (value[0] == 0)[of.of_column]
-    at = point.columns[point.columns < tasks]
-    looked = np.zeros(tasks, dtype=bool)
-    looked[of.below(cost, value[0] * (1 + 1e-9))] = True
-    looked[at] = True
-    looked &= value[0][of.of_column] > 0
-    looked |= paid_for
+    paid_for = system.free(price[0], cost)
+    if paid_for.any():
+        paid_for &= (value[0] == 0)[of.of_column]
+    y, of_dear = x[len(at) :], of.of_column[dear]
+    cheap = paid_at <= (value[0] * (1 + 1e-9))[of_dear] * of.score[dear]
+    looked = paid_for.copy()
+    looked[dear[cheap & (value[0] > 0)[of_dear]]] = True
+    # whoever pays has most often no column that costs nothing: then others are not looked at
+    odd = (value[0] > 0) & (np.bincount(of_dear, minlength=len(done)) < of.many)
+    if odd.any():
+        looked |= odd[of.of_column]
+    elif not paid_for.any():
+        here = place[dear]
+        at, x = at[here[here >= 0]], x[here[here >= 0]]
+    looked[at[(value[0] > 0)[of.of_column[at]]]] = True
     flows = tasks + np.arange(system.bounds.shape[1])
     near = np.concatenate([np.flatnonzero(looked), flows])
     profit, error = of.profit(near, price, value)
@@ -133,25 +154,23 @@ def _room(
     n, worth = of.owner(near[:count]), of.worth(near[:count])
     less = np.zeros(len(done))
     np.maximum.at(less, n, (profit + error)[:count] / worth * (1 + 2.0**-50))
-    place = np.full(tasks, -1)
-    place[near[:count]] = np.arange(count)
     owner = of.owner(at)
     paid = done[owner] & (value[0][owner] > 0)
     held = x[: len(at)]
-    on = place[at[paid]]
+    on = np.searchsorted(near[:count], at[paid])
     lost = less[owner[paid]] * of.worth(at[paid])
     open_ = float((held[paid] * (lost - profit[on] + error[on])).sum())
-    # tasks that rules pay for may cost less than nothing, as often as they may run
-    brings = np.where(paid_for[near[:count]], np.maximum(profit + error, 0.0)[:count], 0.0)
-    some = brings > 0
-    open_ += float(brings[some] @ system.most[near[:count][some]])
-    cost[paid_for] = (error - profit)[place[paid_for]]
+    if paid_for.any():
+        # tasks that rules pay for may cost less than nothing, as often as they may run
+        brings = np.where(paid_for[near[:count]], np.maximum(profit + error, 0.0)[:count], 0.0)
+        some = brings > 0
+        open_ += float(brings[some] @ system.most[near[:count][some]])
+        cost[paid_for] = (error - profit)[np.searchsorted(near[:count], np.flatnonzero(paid_for))]
+        if (value[0] < less)[value[0] > 0].any():
+            return None
     open_ += float(held[~paid] @ cost[at[~paid]])
-    if paid_for.any() and (value[0] < less)[value[0] > 0].any():
-        return None
     open_ += float(price[0] @ left)
     drift = profit[count:]
-    y = x[len(at) :]
     to = np.where(drift > 0, system.bounds[1], system.bounds[0])
     with np.errstate(invalid="ignore"):
         brought = np.abs(drift) * np.abs(to - y)

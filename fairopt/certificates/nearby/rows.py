@@ -77,21 +77,24 @@ def valued(system: System, price: Floats, used: Bools, nobody: float = NOBODY) -
         none.
     """
     columns = system.columns
-    cost = columns.cost(price[0])
-    unit = cost / columns.score
-    cheapest = np.full(len(system.share_unit), np.inf)
-    np.minimum.at(cheapest, columns.of_column, unit)
-    dearest = np.zeros(len(cheapest))
-    gross = np.where(columns.shut, 0.0, system.gross(price[0], cost) / columns.score)
-    np.maximum.at(dearest, columns.of_column, gross)
+    dear, cost = columns.dear(price[0])
+    # whoever has a column that costs nothing pays nothing
+    pays = np.bincount(columns.of_column[dear], minlength=len(columns.many)) == columns.many
+    some = pays[columns.of_column[dear]]
+    dear, cost = dear[some], cost[some]
+    owner, unit = columns.of_column[dear], cost / columns.score[dear]
+    cheapest, dearest = np.where(pays, np.inf, 0.0), np.zeros(len(pays))
+    np.minimum.at(cheapest, owner, unit)
+    gross = system.gross_of(dear, price[0], cost) / columns.score[dear]
+    np.maximum.at(dearest, owner, np.where(columns.shut[dear], 0.0, gross))
     value = np.where(cheapest > nobody * dearest, cheapest, 0.0)
-    at = np.flatnonzero(used & (value > 0)[columns.of_column])
+    at = np.flatnonzero(used[dear] & (value > 0)[owner])
     order = at[np.argsort(unit[at], kind="stable")[::-1]]
-    mine = np.full(len(value), -1)
-    mine[columns.of_column[order]] = order
+    mine, per = np.full(len(value), -1), np.zeros(len(value))
+    mine[owner[order]], per[owner[order]] = dear[order], unit[order]
     some = np.flatnonzero(mine >= 0)
     found = digits.of(value, 2)
-    found[0][some] = unit[mine[some]]
+    found[0][some] = per[some]
     order = some[np.argsort(mine[some])]
     profit, _ = columns.profit(mine[order], price, found)
     found[1][order] = -profit / columns.score[mine[order]]

@@ -94,6 +94,12 @@ class System:
         found: Floats = (self._gross @ price)[: self.tasks]
         return np.where(self.columns.shut, np.inf, found)
 
+    def gross_of(self, columns: Ints, price: Floats, cost: Floats) -> Floats:
+        """The same of some columns, at which a task costs `cost`."""
+        if self._gross is None:
+            return cost
+        return self.gross(price, self.columns.cost(price))[columns]
+
     def free(self, price: Floats, cost: Floats) -> Bools:
         """(P,) tasks that cost nothing, or less, as they are paid for by rules of one's own."""
         if self._gross is None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.certificates import digits
+from fairopt.certificates.nearby.pieces import OwnPiece, first
 from fairopt.certificates.nearby.rows import Lot
 from fairopt.formulas.doubles import exact_product
 from fairopt.formulas.entitled import Entitled
@@ -29,6 +30,9 @@ SETTLED = 1e-24
 """part by which what is due by then may differ from what is due in the end, and is the same"""
 MOST = 100_000
 """most pieces of the path that are followed"""
+ALIKE = 1e-9
+"""the same of floats, which then need to be looked at to all digits"""
+NOBODY = np.zeros(0, dtype=np.int64)
 WALKED = 400_000
 """most users times pieces of the path that are followed in all steps: some seconds"""
 
@@ -232,18 +236,15 @@ class ApartWalk:
         self._of = targets
         self.due = targets.floats(targets.start)
         self._users = [users for users, _ in targets.apart]
+        free = (targets.rank == rank) & ~targets.none
         self._pieces = [
-            _next(
-                PathPoint.start(
-                    tree, targets.start[users], ((targets.rank == rank) & ~targets.none)[users]
-                )
-            )
-            for users, tree in targets.apart
+            first(tree, targets.start[users], free[users]) for users, tree in targets.apart
         ]
-        self._place = np.zeros(len(targets.unit), dtype=np.int64)
+        # of each user its group, and its place there
+        self._place, self._at = np.zeros((2, len(targets.unit)), dtype=np.int64)
         for k, users in enumerate(self._users):
-            self._place[users] = k
-        self._by: list[tuple[Decimal, list[Piece]]] = []
+            self._place[users], self._at[users] = k, np.arange(len(users))
+        self._by: list[tuple[Decimal, list[OwnPiece]]] = []
 
     def to(self, lot: Lot) -> tuple[Floats, Floats]:
         """(2, N) what all who pay are due by then, and (N,) how fast that of the lot's own users
@@ -251,59 +252,69 @@ class ApartWalk:
         t = _both(lot.level)
         for k, piece in enumerate(self._pieces):
             while piece.until < t:
-                piece = self._walked(k, piece.at(piece.until))
-            self._pieces[k] = piece
+                piece = self._walked(k, piece.until, NOBODY)
         asked = lot.value[0] > 0
         asked[lot.users] = True
         slope = np.zeros(len(asked))
-        for k in np.unique(self._place[asked]).tolist():
+        for k in sorted(set(self._place[asked].tolist())):
             piece, users = self._pieces[k], self._users[k]
-            at = np.flatnonzero(asked[users] & piece.start.free)
-            step = t - piece.start.t
-            due = piece.start.due[at] + piece.slope[at] * step
-            self.due[:, users[at]] = self._of.floats(due, users[at])
-            slope[users[at]] = piece.slope[at].astype(np.float64) / self._of.unit[users[at]]
+            at = np.flatnonzero(asked[users] & piece.free)
+            mine = users[at]
+            self.due[:, mine] = self._of.floats(piece.due(t, at), mine)
+            slope[mine] = piece.line(at).astype(np.float64) / self._of.unit[mine]
         return self.due, slope
 
-    def _walked(self, k: int, point: PathPoint) -> Piece:
+    def _walked(self, k: int, t: Any, stopped: Ints) -> OwnPiece:
+        """The next piece of a group, from a level on where some of its users are stopped."""
         self._of.walked += len(self._users[k])
         if self._of.walked > WALKED:
             raise LostError
-        return _next(point)
+        found = self._pieces[k] = self._pieces[k].next(t, stopped)
+        return found
 
     def stop(self, lot: Lot) -> Lot:
         """The lot, stopped at its level."""
         t = _both(lot.level)
         self._by.append((t, list(self._pieces)))
-        for k in np.unique(self._place[lot.users]).tolist():
-            point, users = self._pieces[k].at(t), self._users[k]
-            mine = np.isin(users, lot.users)
-            self.due[:, users[mine]] = self._of.floats(point.due[mine], users[mine])
-            self._pieces[k] = self._walked(k, point.freeze(mine))
+        group = self._place[lot.users]
+        for k in sorted(set(group.tolist())):
+            mine = lot.users[group == k]
+            at = self._at[mine]
+            self.due[:, mine] = self._of.floats(self._pieces[k].due(t, at), mine)
+            self._walked(k, t, at)
         return lot
 
     def settled(self, lots: list[Lot]) -> list[Lot]:
-        """The lots, with whose dues by then are what they are in the end."""
-        found = []
+        """The lots, with whose dues by then are what they are in the end.
+
+        What floats tell apart needs no more digits.
+        """
+        of, found = self._of, list[Lot]()
+        last: list[OwnPiece | None] = [None] * len(self._users)
+        size = self.due[0] * of.unit
+        stays = np.maximum(size - of.base.astype(np.float64), 0.0)
+        begun, line = stays.copy(), np.zeros(len(stays))
+        free = np.zeros(len(stays), dtype=bool)
         for lot, (t, pieces) in zip(lots, self._by, strict=True):
-            due, moving = self.due.copy(), np.zeros(len(self._place), dtype=bool)
-            for users, piece in zip(self._users, pieces, strict=True):
-                at = np.flatnonzero(piece.start.free)
-                told = piece.start.due[at] + piece.slope[at] * (t - piece.start.t)
-                due[:, users[at]] = self._of.floats(told, users[at])
-                moving[users[at]] = piece.slope[at] > 0
-            apart = np.abs((self.due[0] - due[0]) + (self.due[1] - due[1]))
-            by = np.maximum(due[0] * self._of.unit - self._of.base.astype(np.float64), 0.0)
-            same = apart <= SETTLED * self.due[0]
-            found.append(replace(lot, settled=same, by=by, moving=moving))
+            for k, piece in enumerate(pieces):
+                if piece is not last[k]:
+                    users, at = self._users[k], np.flatnonzero(piece.free)
+                    free[users] = piece.free
+                    begun[users[at]] = piece.due(piece.t, at).astype(np.float64)
+                    line[users[at]] = piece.line(at).astype(np.float64)
+            last[:] = pieces
+            past = np.array([float(t - piece.t) for piece in pieces])
+            by = np.where(free, begun + line * past[self._place], stays)
+            same = ~free | (np.abs(by - stays) <= ALIKE * size)
+            for k in np.unique(self._place[same & free]).tolist():
+                users = self._users[k]
+                at = np.flatnonzero((same & free)[users])
+                mine = users[at]
+                due = of.floats(pieces[k].due(t, at), mine)
+                apart = np.abs((self.due[0, mine] - due[0]) + (self.due[1, mine] - due[1]))
+                same[mine] = apart <= SETTLED * self.due[0, mine]
+            found.append(replace(lot, settled=same, by=by, moving=free & (line > 0)))
         return found
-
-
-def _next(point: PathPoint) -> Piece:
-    """The next piece, after all jumps."""
-    while isinstance(piece := point.piece(), Jump):
-        point = piece.end
-    return piece
 
 
 def _exact(values: Floats) -> Any:

@@ -31,9 +31,10 @@ def alike(system: System, lot: Lot, payers: Bools) -> tuple[Ints, Floats]:
     """The columns at which a unit of share is cheapest, but for the last digits, and by what part
     of that they are cheaper, or dearer below 0."""
     columns, value = system.columns, lot.value
-    some = np.zeros(system.tasks, dtype=bool)
-    some[columns.below(columns.cost(lot.price[0]), value[0] * (1 + TIED))] = True
-    at = np.flatnonzero(some & (payers & (value[0] > 0))[columns.of_column] & ~columns.shut)
+    at, cost = columns.dear(lot.price[0])  # who pays has no column that costs nothing
+    owner = columns.of_column[at]
+    near = cost <= (value[0] * (1 + TIED))[owner] * columns.score[at]
+    at = at[near & (payers & (value[0] > 0))[owner] & ~columns.shut[at]]
     profit, error = columns.profit(at, lot.price, value)
     part = np.where(np.abs(profit) > error, profit, 0.0)
     return at, part / (value[0][columns.of_column[at]] * columns.worth(at))
@@ -42,6 +43,7 @@ def alike(system: System, lot: Lot, payers: Bools) -> tuple[Ints, Floats]:
 def settled(
     system: System,
     lot: Lot,
+    cheap: tuple[Ints, Floats],
     columns: Ints,
     amount: Floats,
     payers: Bools,
@@ -52,18 +54,18 @@ def settled(
 
     Parameters
     ----------
-    payers : (N,) who is stopped by then. shut : (P,) columns that must not come into use, as they
-    are dearer by some last digit in an earlier round.
+    cheap : what is `alike`. payers : (N,) who is stopped by then. shut : (P,) columns that must
+    not come into use, as they are dearer by some last digit in an earlier round.
     """
-    from scipy.optimize import linprog
-    from scipy.sparse import vstack
-
-    at, part = alike(system, lot, payers)
+    at, part = cheap
     used = np.isin(at, columns)
     open_ = used | ~shut[at]
     at, part, used = at[open_], part[open_], used[open_]
     if not ((np.abs(part) > AGREE) & used).any() and not (part > AGREE).any():
         return None
+    from scipy.optimize import linprog
+    from scipy.sparse import vstack
+
     # who is stopped and pays nothing runs on, somewhere; whoever is stopped later makes room
     mine = columns[columns < system.tasks]
     owner = system.columns.of_column[mine]

@@ -8,6 +8,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals
+from fairopt.allocation.fields import same
 from fairopt.certificates.due import due, told
 from fairopt.certificates.exact_verdict import has_fractions, in_fractions
 from fairopt.certificates.levels import Order
@@ -15,6 +16,8 @@ from fairopt.certificates.nearby.judged import Nearby, nearby
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats, remembered
 
+POINT, PATH = "_meant", "_path"
+"""what is kept with an answer: the point nearby, and its rounds along the path of targets"""
 ROUNDS = (
     "room of every user",
     "excess of those stopped later",
@@ -59,7 +62,7 @@ def at_nearby(
     if verdict.verdict == REFUTED or (certified and rounds < 2):
         return verdict
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
-    point: Nearby | None = remembered(alloc, "_meant", lambda: nearby(alloc, asked, order))
+    point: Nearby | None = remembered(alloc, POINT, lambda: nearby(alloc, asked, order))
     users, share = alloc.instance.users, np.maximum(alloc.shares, 0.0)
     off = np.full(len(users), np.inf) if point is None else point.off(share)
     if certified and not float(off.max()) <= tolerance and (found := due(alloc)) is not None:
@@ -90,6 +93,16 @@ def at_nearby(
     loose = tuple([users[n] for n in np.flatnonzero(~(off <= tolerance)).tolist()])
     spans = Intervals(len(users), lambda: ends)
     return Certificate(name, gap, far, loose, checks, spans, notes, bounded=True)
+
+
+def due_as(alloc: Allocation, other: Allocation) -> None:
+    """Judge an answer by what was found for another with the same rounds: where these are on the
+    path of targets, and what a point nearby proves everybody to be due, are said of the instance,
+    wherever the tasks of an answer lie."""
+    alike = alloc.rounds is not None and alloc.instance is other.instance
+    alike = alike and alloc.notion == other.notion and np.array_equal(alloc.score, other.score)
+    if alike and same(alloc.rounds, other.rounds):
+        vars(alloc).update({k: v for k, v in vars(other).items() if k in (POINT, PATH)})
 
 
 def mended(alloc: Allocation) -> Allocation | None:

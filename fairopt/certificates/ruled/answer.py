@@ -105,6 +105,17 @@ class Ruled:
         part = self.inst.weight / self.inst.weight.sum()
         return np.asarray(NEGLIGIBLE * part * np.minimum(self.alone, self.most))
 
+    def apart(self, right: Floats) -> tuple[Floats, Floats]:
+        """(N,) the parts by which shares are off what is due, `right`, and could rise to it."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            off = np.abs(self.share - right) / np.maximum(right, self.nothing)
+            short = np.maximum(right / self.share - 1.0, 0.0)
+        zero = (self.share <= self.nothing) & (right <= self.nothing)
+        off = np.where((self.share == right) | zero, 0.0, off)
+        off = np.where(np.isnan(off), np.inf, off)
+        short = np.where(off > 0, short, 0.0)
+        return off, np.where(np.isnan(short), np.inf, short)
+
     @cached_property
     def used(self) -> Floats:
         """(I, R) use of each resource."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 BINDING = ("NoSchedule", "NoExecute")
 """effects of taints that keep pods off a node"""
@@ -62,16 +63,23 @@ class Requirement:
         value = (
             (name if self.key == "metadata.name" else None) if self.field else labels.get(self.key)
         )
-        if self.operator == "In":
-            return value is not None and value in self.values
-        if self.operator == "NotIn":
-            return value is None or value not in self.values
+        if self.operator in ("In", "NotIn"):
+            return (value is not None and value in self._known) == (self.operator == "In")
         if self.operator in ("Exists", "DoesNotExist"):
             return (value is not None) == (self.operator == "Exists")
         have, bound = _whole(value), _whole(self.values[0])
         if have is None or bound is None:
             return False
         return have > bound if self.operator == "Gt" else have < bound
+
+    @property
+    def _known(self) -> frozenset[str]:
+        """The values, which are looked for on every node."""
+        kept = self.__dict__.get("_set")
+        if kept is None:
+            kept = frozenset(self.values)
+            object.__setattr__(self, "_set", kept)
+        return cast(frozenset[str], kept)
 
     def __str__(self) -> str:
         listed = f" ({', '.join(self.values)})" if self.values else ""
@@ -116,10 +124,20 @@ class Rules:
         if self.terms is not None and not any(
             all(need.holds(name, labels) for need in term) for term in self.terms if term
         ):
-            yield f"node affinity {' or '.join(map(_term, self.terms)) or 'without a term'}"
+            yield self._affinity
         for taint in taints:
             if taint.effect in BINDING and not any(t.tolerates(taint) for t in self.tolerations):
                 yield f"taint {taint}"
+
+    @property
+    def _affinity(self) -> str:
+        """The terms in words, which are asked for with every node."""
+        kept = self.__dict__.get("_words")
+        if kept is None:
+            words = " or ".join(map(_term, self.terms or ())) or "without a term"
+            kept = f"node affinity {words}"
+            object.__setattr__(self, "_words", kept)
+        return str(kept)
 
     @property
     def names(self) -> Iterator[str]:

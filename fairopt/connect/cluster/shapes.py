@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from fairopt.connect.cluster.eligible import Rules
 from fairopt.connect.cluster.kinds import CardKinds
 from fairopt.connect.cluster.nodes import Node
 from fairopt.connect.cluster.record import ClusterRecord
 from fairopt.connect.text.fields import Amounts
+from fairopt.exact import reaches
 from fairopt.files.quantities import short
 
 TYPE = "node.kubernetes.io/instance-type"
@@ -122,6 +125,51 @@ def shapes(
             )
         )
     return list(_numbered(sorted(found, key=_order)))
+
+
+SLACK = 1e-9
+"""part by which floats of amounts tell them apart for sure"""
+
+
+LEAST = 1e-300
+"""floats from which on that is so"""
+
+
+class Offers:
+    """What shapes offer, to ask of many tasks where they fit.
+
+    Parameters
+    ----------
+    rows : the shapes.
+    """
+
+    def __init__(self, rows: Sequence[Shape]) -> None:
+        self.rows = rows
+        self._known: dict[str, Any] = {}
+
+    def fits(self, demand: Amounts) -> list[bool]:
+        """For each shape, whether one of its machines has all that a task asks for."""
+        some, sure = np.ones((2, len(self.rows)), dtype=bool)
+        for key, amount in demand.items():
+            if key not in self._known:
+                offered = [_float(row.capacity.get(key, 0)) for row in self.rows]
+                self._known[key] = np.array(offered)
+            about = _float(amount)
+            some &= self._known[key] >= about * (1 - SLACK)
+            sure &= (self._known[key] >= about * (1 + SLACK)) & (LEAST < about < np.inf)
+        for i in np.flatnonzero(some & ~sure).tolist():
+            row = self.rows[i]
+            some[i] = all(reaches(row.capacity.get(key, 0), x) for key, x in demand.items())
+        found: list[bool] = some.tolist()
+        return found
+
+
+def _float(amount: Fraction | int) -> float:
+    """The float next to an amount; inf of one that is larger than any."""
+    try:
+        return float(amount)
+    except OverflowError:
+        return float("inf")
 
 
 def _members(nodes: Sequence[Node]) -> tuple[tuple[str, int], ...]:

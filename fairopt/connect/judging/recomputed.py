@@ -13,6 +13,7 @@ from fairopt.allocation import Allocation
 from fairopt.connect.cluster.together import of_row
 from fairopt.connect.plan import apart, could_hold, scarcity, status
 from fairopt.connect.plan.rows import PlanLists
+from fairopt.exact import reaches
 from fairopt.files.quantities import written
 from fairopt.formulas import parameters
 from fairopt.instance import Instance
@@ -256,22 +257,24 @@ def shapes(rows: PlanLists, answer: Allocation) -> Told:
     prices = scarcity.prices(answer)
     plain = _plain(inst) if inst.demand.ndim == 2 else inst
     use = scarcity.use(answer, plain)
+    demand = {name: rows.exact(rows.workloads.get(name, {}), "demand", name) for name in inst.users}
     for i, server in enumerate(inst.servers):
         row = rows.shapes.get(server, {})
         for key, floats in (("use", use[i]), ("price", prices[i])):
             told = table(row.get(key, {}), f"{server}.{key}", rows.faults)
             for resource, x in zip(inst.resources, floats, strict=True):
                 yield f"{server}.{key}.{resource}", told.get(resource), float(x)
-        yield from _left(rows, answer, i)
+        yield from _left(rows, answer, i, demand)
 
 
-def _left(rows: PlanLists, answer: Allocation, i: int) -> Told:
+def _left(
+    rows: PlanLists, answer: Allocation, i: int, demand: Mapping[str, Mapping[str, Fraction]]
+) -> Told:
     """What whole tasks leave idle on a shape, and what of it no waiting task can use."""
     inst = answer.instance
     server = inst.servers[i]
     row = rows.shapes.get(server, {})
     capacity = rows.exact(row, "capacity", server)
-    demand = {name: rows.exact(rows.workloads.get(name, {}), "demand", name) for name in inst.users}
     waiting = [
         demand[name]
         for n, name in enumerate(inst.users)
@@ -285,7 +288,7 @@ def _left(rows: PlanLists, answer: Allocation, i: int) -> Told:
         for name, tasks in machines.get("tasks", {}).items():
             for key, amount in demand.get(name, {}).items():
                 room[key] = room.get(key, Fraction(0)) - tasks * amount
-        fits = any(all(room[key] >= x for key, x in need.items()) for need in waiting)
+        fits = any(all(reaches(room[key], x) for key, x in need.items()) for need in waiting)
         for key in zero:
             idle[key] += count * room[key]
             stranded[key] += count * room[key] if waiting and not fits else 0

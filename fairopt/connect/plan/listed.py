@@ -10,11 +10,14 @@ import numpy as np
 
 from fairopt import allocation
 from fairopt.connect.cluster.nodes import DELETED
-from fairopt.connect.cluster.shapes import Shape
+from fairopt.connect.cluster.shapes import SLACK, Shape
 from fairopt.connect.plan import could_hold, scarcity, status
 from fairopt.connect.plan.packing import Packed
 from fairopt.connect.plan.problem import ClusterProblem
+from fairopt.connect.text.fields import Amounts
+from fairopt.exact import reaches
 from fairopt.files.quantities import written
+from fairopt.instance import Bools
 
 SHOWN = 20
 """most names of pods listed for what is not modelled; their number is always given"""
@@ -151,10 +154,17 @@ def _could_hold(
 def shapes(problem: ClusterProblem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
     """A row for each shape of nodes: what is used of it, what it is worth, and what is stranded."""
     names = problem.instance.users
+    demand = [problem.demand(n) for n in range(len(names))]
+    waits = np.array(
+        [
+            work.asked is None or whole < work.asked
+            for work, whole in zip(problem.users, packed.totals.tolist(), strict=True)
+        ]
+    )
     prices, use = scarcity.prices(answer), scarcity.use(answer, problem.plain)
     rows = []
     for i, shape in enumerate(problem.shapes):
-        idle, stranded = _left(problem, packed, i)
+        idle, stranded = _left(problem, packed, i, demand, waits & problem.instance.placement[:, i])
         rows.append(
             {
                 "shape": shape.name,
@@ -196,26 +206,29 @@ def _names(shape: Shape) -> list[str]:
     return [] if counted else [name for name, _ in shape.members if name]
 
 
-def _left(problem: ClusterProblem, packed: Packed, i: int) -> tuple[dict[str, str], dict[str, str]]:
+def _left(
+    problem: ClusterProblem, packed: Packed, i: int, demand: Sequence[Amounts], waits: Bools
+) -> tuple[dict[str, str], dict[str, str]]:
     """What whole tasks leave idle on a shape, and the part of it no waiting task can use."""
     shape, resources = problem.shapes[i], problem.instance.resources
-    waiting = [
-        problem.demand(n)
-        for n, work in enumerate(problem.users)
-        if problem.instance.placement[n, i]
-        and (work.asked is None or packed.totals[n] < work.asked)
-    ]
+    waiting, need = np.flatnonzero(waits), problem.plain.demand[waits]
     idle = dict.fromkeys(resources, Fraction(0))
     stranded = dict(idle)
     for count, tasks in packed.machines[i]:
         room = {key: shape.capacity.get(key, Fraction(0)) for key in resources}
         for n, k in tasks.items():
-            for key, amount in problem.demand(n).items():
+            for key, amount in demand[n].items():
                 room[key] -= k * amount
-        fits = any(all(room[key] >= x for key, x in need.items()) for need in waiting)
+        # floats tell most of those apart for whom there is no room
+        there = np.array([float(room[key]) for key in resources])
+        some = (need * (1 - SLACK) <= there).all(axis=1)
+        fits = any(
+            all(reaches(room[key], x) for key, x in demand[n].items())
+            for n in waiting[some].tolist()
+        )
         for key, amount in room.items():
             idle[key] += count * amount
-            if waiting and not fits:
+            if len(waiting) and not fits:
                 stranded[key] += count * amount
     return exact(idle), exact(stranded)
 

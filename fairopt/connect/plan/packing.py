@@ -21,7 +21,7 @@ import numpy as np
 from fairopt.connect.plan import packing_small
 from fairopt.connect.text.fields import Amounts
 from fairopt.instance import Floats, Instance, Ints
-from fairopt.whole.machines import MachineRow, Pattern, integers
+from fairopt.whole.machines import MachineRow, Pattern, integers, needed
 
 _ROUNDING = 1e-6
 """a fluid total this little below a whole number is that number"""
@@ -95,8 +95,10 @@ class _Filling:
         levels: Floats,
         size: Floats,
     ) -> None:
+        needs = needed(need)
         self.rows = [
-            MachineRow(int(k), own, need) for k, own in zip(instance.count, offer, strict=True)
+            MachineRow(int(k), own, need, needs)
+            for k, own in zip(instance.count, offer, strict=True)
         ]
         self.placed = np.zeros(instance.shape[:2], dtype=np.int64)
         self.instance, self.tasks, self.wanted = instance, tasks, wanted
@@ -140,15 +142,17 @@ def _parts(totals: Ints, wanted: Sequence[int]) -> tuple[float, float]:
 
 def _targets(tasks: Floats, wanted: Sequence[int]) -> Ints:
     """(N, I) whole tasks near to the fluid ones that add up to those wanted of each user."""
-    down = np.array([[whole_part(x) for x in row] for row in tasks], dtype=np.int64)
+    down = np.floor(tasks + _ROUNDING * np.maximum(1.0, np.abs(tasks) * 1e-3)).astype(np.int64)
     part = tasks - down
     for n, total in enumerate(wanted):
         missing = total - int(down[n].sum())
-        for i in np.argsort(-part[n], kind="stable")[: max(missing, 0)].tolist():
-            if tasks[n, i] > 0:
-                down[n, i] += 1
-        for i in np.argsort(part[n], kind="stable")[: max(-missing, 0)].tolist():
-            down[n, i] -= min(1, int(down[n, i]))
+        if missing > 0:
+            for i in np.argsort(-part[n], kind="stable")[:missing].tolist():
+                if tasks[n, i] > 0:
+                    down[n, i] += 1
+        elif missing < 0:
+            for i in np.argsort(part[n], kind="stable")[:-missing].tolist():
+                down[n, i] -= min(1, int(down[n, i]))
     return down
 
 

@@ -17,7 +17,7 @@ from fairopt.connect.cluster import kinds as cards
 from fairopt.connect.cluster.eligible import Rules
 from fairopt.connect.cluster.kinds import CardKinds
 from fairopt.connect.cluster.record import ClusterRecord, Workload
-from fairopt.connect.cluster.shapes import Shape, left_over, shapes
+from fairopt.connect.cluster.shapes import Offers, Shape, left_over, shapes
 from fairopt.connect.cluster.together import Zones
 from fairopt.connect.plan import apart, kueue_model, volcano_model
 from fairopt.connect.text.fields import Amounts
@@ -120,11 +120,11 @@ def problem(
     kueue = None if cluster.kueue is None else kueue_model.Placing(cluster.kueue, rows)
     offered = {key for row in rows for key in row.capacity}
     at = {own: k for k, own in enumerate(rules)}
-    users, stuck, allowed = [], [], []
+    users, stuck, allowed, offers = [], [], [], Offers(rows)
     for name, work in zip(_names(cluster.workloads), cluster.workloads, strict=True):
         if "pods" not in offered:  # nodes from a table need not say how many pods they hold
             work = _without_pods(work)
-        places, why = _places(work, rows, at[work.rules])
+        places, why = _places(work, offers, at[work.rules])
         if work.together.spread is not None:
             work, places, why = _in_zones(work, work.together.spread, rows, places, why)
         if work.asked == 0:
@@ -291,13 +291,11 @@ def held_by_shape(work: Sequence[Workload], rows: Sequence[Shape]) -> tuple[Ints
     return held, out
 
 
-def _places(work: Workload, rows: Sequence[Shape], which: int) -> tuple[list[bool], str]:
+def _places(work: Workload, offers: Offers, which: int) -> tuple[list[bool], str]:
     """On which shapes a task fits; and if on none, why, in words."""
+    rows = offers.rows
     by_rule = [not row.refused[which] for row in rows]
-    fits = [
-        ok and all(row.capacity.get(key, 0) >= amount for key, amount in work.demand.items())
-        for ok, row in zip(by_rule, rows, strict=True)
-    ]
+    fits = [ok and fits for ok, fits in zip(by_rule, offers.fits(work.demand), strict=True)]
     if any(fits):
         return fits, ""
     total = sum(row.count for row in rows)

@@ -233,6 +233,16 @@ def within(modes: Modes, users: Sequence[str], servers: Sequence[str]) -> dict[s
     return {user: [here(mode) for mode in modes[user]] for user in users if user in modes}
 
 
+def _eligible(demand: Floats, allowed: Bools, capacity: Floats) -> Bools:
+    """(K, I) where tasks may run that need something, and all that they need is there."""
+    by_server = demand if demand.ndim == 3 else demand[:, None, :]
+    lacking = np.zeros(allowed.shape, dtype=bool)
+    for r in range(capacity.shape[1]):
+        lacking |= (by_server[..., r] > 0) & (capacity[:, r] == 0)
+    found: Bools = allowed & ~lacking & (by_server > 0).any(axis=-1)
+    return found
+
+
 def ways_of(
     modes: Modes | None,
     names: Mapping[str, Sequence[str]],
@@ -242,7 +252,11 @@ def ways_of(
 ) -> Ways:
     """The ways of an instance, from its modes and its users' demand and placement."""
     users, servers = names["users"], names["servers"]
-    modes = modes or {}
+    if not modes:  # one way of each user
+        eligible = _eligible(demand, placement, capacity)
+        alike = tuple([""] * len(users)), sealed(demand.copy()), sealed(np.ones(len(users)))
+        owner = sealed(np.arange(len(users)))
+        return Ways(owner, *alike, sealed(placement.copy()), sealed(eligible))
     rows: list[tuple[int, Mode]] = []
     for n, user in enumerate(users):
         rows += [(n, mode) for mode in modes.get(user, (Mode(""),))]
@@ -253,11 +267,7 @@ def ways_of(
             d[k] = mode.demand
         if mode.servers is not None:
             allowed[k] &= np.isin(servers, mode.servers)
-    by_server = d if d.ndim == 3 else d[:, None, :]
-    lacking = np.zeros(allowed.shape, dtype=bool)
-    for r in range(capacity.shape[1]):
-        lacking |= (by_server[..., r] > 0) & (capacity[:, r] == 0)
-    eligible = allowed & ~lacking & (by_server > 0).any(axis=-1)
+    eligible = _eligible(d, allowed, capacity)
     return Ways(
         sealed(owner),
         tuple([mode.name for _, mode in rows]),

@@ -28,7 +28,7 @@ from fairopt.solving.engines.quotas.under_cuts import StopAtCut, followed
 from fairopt.solving.engines.water.one_server import fill_in_turn
 
 NAME = "interior, cuts"
-WIDE, IN_GROUPS, WIDEST = 8_000, 3_000, 50_000
+WIDE, IN_GROUPS, WIDEST = 8_000, 1_000, 50_000
 """columns from which this is faster than a kept model, the same in groups, and from which that
 comes to no end"""
 MOST = 200
