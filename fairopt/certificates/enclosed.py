@@ -1,39 +1,33 @@
-"""What a regular system of equations in integers determines, enclosed, and what follows from it.
+"""What a regular system of equations in integers determines, enclosed.
 
 A solution in fractions has tens of digits for each equation. Here it is not written out: that the
 system is regular is proved by an approximate inverse, of which every rounding is counted, and with
-it between which integers each unknown lies, over one power of two. An equation that a regular
-system leaves out holds as well if it is a sum of multiples of it, which is checked in integers.
+it between which integers each unknown lies, over one power of two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import frexp, ldexp
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairopt.certificates.lifted import Sparse, solved
+from fairopt.certificates.lifted import Sparse
 from fairopt.instance import Floats, Ints
 
 Row = dict[int, int]
 """entries of an equation, by unknown"""
-BITS = 256
+BITS = 512
 """binary digits after the point to which unknowns are worked out, in a power of two of their own
 near their size"""
-STEPS = 20
+STEPS = 40
 """most corrections; each finds some forty digits"""
 SLICE = 128
 """rows of the inverse at a time"""
 UNIT = 2.0**-53
 """part by which a float is off at most, rounded once"""
-NONE = 1e-9
-"""part of an equation that an equation it follows from gives; below is rounding of none"""
-CHAIN = 60
-"""most equations that another one is a sum of"""
 
 
 class Interval(NamedTuple):
@@ -60,7 +54,7 @@ class Regular:
     middle: list[int]
     wide: list[int]
     bits: int
-    scaled: _Scaled | None
+    scaled: Scaled | None
 
     @classmethod
     def of(
@@ -74,7 +68,7 @@ class Regular:
         """
         if not rows:
             return cls(rows, right, shift, [], [], shift, None)
-        scaled = _Scaled.of(rows, about)
+        scaled = Scaled.of(rows, about)
         found = None if scaled is None else scaled.solved(right, shift)
         if scaled is None or found is None:
             return None
@@ -96,34 +90,9 @@ class Regular:
             middle, wide = middle + whole, wide + (rest > 0)
         return Interval(middle - wide, middle + wide)
 
-    def gives(self, form: Row, right: int) -> bool:
-        """Whether it follows that a sum of multiples of unknowns is `right`, over 2**shift."""
-        form = {c: a for c, a in form.items() if a}
-        if not form:
-            return right == 0
-        here = self.value(form, -right)
-        if here.low > 0 or here.high < 0 or self.scaled is None:
-            return False
-        part = self.scaled.parts(form)
-        some = np.flatnonzero(np.abs(part) > NONE).tolist()
-        if not 0 < len(some) <= CHAIN:
-            return False
-        # sum of y_i times equation i; the right sides are one more unknown
-        system: dict[int, Row] = {}
-        for i, k in enumerate(some):
-            for c, a in self.rows[k].items():
-                system.setdefault(c, {})[i] = a
-        last = {i: self.right[k] for i, k in enumerate(some) if self.right[k]}
-        equations = [*system.values(), *([last] if last or right else [])]
-        wanted = [form.get(c, 0) for c in system] + ([right] if last or right else [])
-        if not form.keys() <= system.keys():
-            return False
-        given = [Fraction(1)] * len(some)
-        return solved(Sparse.of(equations, len(some)), wanted, given, len(equations)) is not None
-
 
 @dataclass(frozen=True)
-class _Scaled:
+class Scaled:
     """Equations in floats: entry (i, j) is that of row i times 2**(column[j] - row[i])."""
 
     rows: Sequence[Row]
@@ -133,7 +102,7 @@ class _Scaled:
     solver: Any
 
     @classmethod
-    def of(cls, rows: Sequence[Row], about: Sequence[float]) -> _Scaled | None:
+    def of(cls, rows: Sequence[Row], about: Sequence[float]) -> Scaled | None:
         from scipy.sparse import csc_array
         from scipy.sparse.linalg import splu
 
@@ -256,4 +225,4 @@ def _objects(values: Sequence[int]) -> Any:
     return found
 
 
-__all__ = ["Interval", "Regular"]
+__all__ = ["Interval", "Regular", "Row"]

@@ -15,6 +15,7 @@ from functools import cached_property
 
 from fairopt.certificates.enclosed import Interval, Regular, Row
 from fairopt.certificates.exact_levels import ExactCase
+from fairopt.certificates.follows import Follows
 
 DIGITS = 200
 """binary digits to which an end of an interval is told"""
@@ -113,6 +114,11 @@ class Held:
             return None
         return cls(case, claim, system, place, group, set(claim.full))
 
+    @cached_property
+    def follows(self) -> Follows:
+        """What follows from the equations."""
+        return Follows(self.system)
+
     def amount(self, c: int) -> Interval:
         """Where the amount of a column lies, over 2**bits; exact of those that are fixed."""
         return self.system.value({self.place[c]: 1})
@@ -127,7 +133,7 @@ class Held:
         """Whether all equations hold, and every rule; rows found to be just full are noted."""
         rows, right, shift, _ = equations(self.case, self.claim)
         others = sorted(set(range(len(rows))).difference(self.claim.chosen))
-        if self.below() or not all(self.system.gives(rows[k], right[k]) for k in others):
+        if self.below() or not all(self.follows.gives(rows[k], right[k]) for k in others):
             return False
         case, tasks = self.case, len(self.case.owner)
         one = 1 << self.system.bits
@@ -164,7 +170,7 @@ class Held:
             if k in self.full:
                 continue
             here = self.system.value({j: -a for j, a in form.items()}, left[k])
-            if here.low <= 0 and here.high >= 0 and self.system.gives(form, left[k]):
+            if here.low <= 0 and here.high >= 0 and self.follows.gives(form, left[k]):
                 self.full.add(k)
             elif here.low < 0:
                 return False
@@ -195,7 +201,7 @@ class Held:
             return True
         if (a, b) not in self._same:
             first = len(self.place)
-            self._same[a, b] = self.system.gives({first + a: 1, first + b: -1}, 0)
+            self._same[a, b] = self.follows.gives({first + a: 1, first + b: -1}, 0)
         return self._same[a, b]
 
     def by_then(self, n: int, m: int) -> bool:

@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import gcd, ldexp
+from math import ldexp
 
 import numpy as np
 
 from fairopt.certificates.enclosed import Regular, Row
 from fairopt.certificates.enclosed_levels import Held
 from fairopt.certificates.exact_levels import ExactCase
+from fairopt.certificates.follows import Follows, normal
 from fairopt.instance import Bools, Floats, Ints
 
 CLEAR = 1e-10
@@ -80,15 +81,6 @@ class PartClaim:
         return form, sum([a * whole[k] for k, a in entries.items() if k in whole])
 
 
-def normal(form: Row, last: int) -> tuple[tuple[int, int], ...]:
-    """An equation, the same one for all its multiples; empty where it asks nothing."""
-    by = gcd(last, *form.values())
-    found = sorted([(j, a) for j, a in ((-1, last), *form.items()) if a])
-    if found and found[0][1] < 0:
-        by = -by
-    return tuple([(j, a // by) for j, a in found])
-
-
 @dataclass(frozen=True)
 class PartPrices:
     """Prices of a part, all above 0 or 0, on full rows; whoever pays runs where it pays alike."""
@@ -109,6 +101,11 @@ class PartPrices:
         rows, right = [form for form, _ in forms], [-last for _, last in forms]
         system = Regular.of(rows, right, claim.shift, claim.about)
         return None if system is None else cls(held, claim, system)
+
+    @cached_property
+    def follows(self) -> Follows:
+        """What follows from the equations."""
+        return Follows(self.system)
 
     def below(self) -> list[int]:
         """Rows whose prices are not known to be 0 or more."""
@@ -136,7 +133,7 @@ class PartPrices:
             form, last = claim.form(case, c)
             key = normal(form, last)
             if key and key not in known:
-                if not self.system.gives(form, -last):
+                if not self.follows.gives(form, -last):
                     return False
                 known.add(key)
         return True
@@ -146,7 +143,7 @@ class PartPrices:
         prices of other parts."""
         form, last = self.claim.form(self.held.case, c)
         low, high = self.system.value(form, last)
-        if low < 0 <= high and self.system.gives(form, -last):
+        if low < 0 <= high and self.follows.gives(form, -last):
             return Fraction(0), Fraction(0)
         case = self.held.case
         home = self.claim.home.get(case.owner[c]) if c < len(case.owner) else None
@@ -284,4 +281,4 @@ class Judge:
         return self._rows[k]
 
 
-__all__ = ["Judge", "PartClaim", "PartPrices", "normal"]
+__all__ = ["Judge", "PartClaim", "PartPrices"]

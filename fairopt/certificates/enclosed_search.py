@@ -16,9 +16,10 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates.enclosed import Row
 from fairopt.certificates.enclosed_levels import Claim, Held
-from fairopt.certificates.enclosed_prices import Judge, PartClaim, PartPrices, normal
+from fairopt.certificates.enclosed_prices import Judge, PartClaim, PartPrices
 from fairopt.certificates.exact_parts import Part, near
 from fairopt.certificates.exact_search import TURNS, ExactSearch, searches
+from fairopt.certificates.follows import normal
 from fairopt.certificates.nearby.rows import Lot
 from fairopt.instance import Bools, Floats
 
