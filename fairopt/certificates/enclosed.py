@@ -17,7 +17,7 @@ import numpy as np
 from fairopt.certificates.lifted import Sparse
 from fairopt.instance import Floats, Ints
 
-Row = dict[int, int]
+Equation = dict[int, int]
 """entries of an equation, by unknown"""
 BITS = 512
 """binary digits after the point to which unknowns are worked out, in a power of two of their own
@@ -48,17 +48,17 @@ class Regular:
     scaled : the equations in floats; None where there are none.
     """
 
-    rows: Sequence[Row]
+    rows: Sequence[Equation]
     right: Sequence[int]
     shift: int
     middle: list[int]
     wide: list[int]
     bits: int
-    scaled: Scaled | None
+    scaled: ScaledSystem | None
 
     @classmethod
     def of(
-        cls, rows: Sequence[Row], right: Sequence[int], shift: int, about: Sequence[float]
+        cls, rows: Sequence[Equation], right: Sequence[int], shift: int, about: Sequence[float]
     ) -> Regular | None:
         """Of equations; None where it is not proved that they are regular.
 
@@ -68,7 +68,7 @@ class Regular:
         """
         if not rows:
             return cls(rows, right, shift, [], [], shift, None)
-        scaled = Scaled.of(rows, about)
+        scaled = ScaledSystem.of(rows, about)
         found = None if scaled is None else scaled.solved(right, shift)
         if scaled is None or found is None:
             return None
@@ -92,17 +92,17 @@ class Regular:
 
 
 @dataclass(frozen=True)
-class Scaled:
+class ScaledSystem:
     """Equations in floats: entry (i, j) is that of row i times 2**(column[j] - row[i])."""
 
-    rows: Sequence[Row]
+    rows: Sequence[Equation]
     row: Ints
     column: Ints
     matrix: Any
     solver: Any
 
     @classmethod
-    def of(cls, rows: Sequence[Row], about: Sequence[float]) -> Scaled | None:
+    def of(cls, rows: Sequence[Equation], about: Sequence[float]) -> ScaledSystem | None:
         from scipy.sparse import csc_array
         from scipy.sparse.linalg import splu
 
@@ -125,7 +125,7 @@ class Scaled:
             return None
         return cls(rows, np.array(scales), column, matrix, solver)
 
-    def parts(self, form: Row) -> Floats:
+    def parts(self, form: Equation) -> Floats:
         """(C,) how much of each equation another one is, in scaled floats."""
         top = max([a.bit_length() + int(self.column[c]) for c, a in form.items()])
         wanted = np.zeros(len(self.rows))
@@ -225,4 +225,4 @@ def _objects(values: Sequence[int]) -> Any:
     return found
 
 
-__all__ = ["Interval", "Regular", "Row"]
+__all__ = ["Interval", "Regular", "Equation"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from fairopt.certificates.enclosed import Interval, Regular, Row
+from fairopt.certificates.enclosed import Equation, Interval, Regular
 from fairopt.certificates.exact_levels import ExactCase
 from fairopt.certificates.follows import Follows
 
@@ -22,7 +22,7 @@ DIGITS = 200
 
 
 @dataclass(frozen=True)
-class Claim:
+class TasksClaim:
     """Equations that are to determine tasks.
 
     Parameters
@@ -42,7 +42,9 @@ class Claim:
     about: Sequence[float]
 
 
-def equations(case: ExactCase, claim: Claim) -> tuple[list[Row], list[int], int, dict[int, int]]:
+def equations(
+    case: ExactCase, claim: TasksClaim
+) -> tuple[list[Equation], list[int], int, dict[int, int]]:
     """Equations between used columns, then levels; right sides, over 2**shift; the shift; the
     place of each column."""
     place = {c: j for j, c in enumerate(claim.used)}
@@ -56,7 +58,7 @@ def equations(case: ExactCase, claim: Claim) -> tuple[list[Row], list[int], int,
             fixed_of.setdefault(case.owner[c], []).append(c)
     shift = max([v.denominator.bit_length() - 1 for v in claim.fixed.values()], default=0)
     whole = {c: int(v * 2**shift) for c, v in claim.fixed.items()}
-    rows, right = list[Row](), list[int]()
+    rows, right = list[Equation](), list[int]()
     for j, users in enumerate(claim.groups):
         for n in users:
             w = case.weight[n]
@@ -64,16 +66,22 @@ def equations(case: ExactCase, claim: Claim) -> tuple[list[Row], list[int], int,
             rows.append({**row, len(place) + j: -case.unit[n] * w.numerator})
             held = sum([case.score[c] * whole[c] for c in fixed_of.get(n, [])])
             right.append(-held * w.denominator)
-    for k in claim.full:
-        row = case.row[k]
-        rows.append({place[c]: a for c, a in row.items() if c in place})
-        taken = sum([row[c] * v for c, v in whole.items() if c in row])
-        right.append((case.rhs[k] << shift) - taken)
+    at = {k: len(rows) + i for i, k in enumerate(claim.full)}
+    rows.extend([{} for _ in at])
+    right.extend([case.rhs[k] << shift for k in at])
+    for c, j in place.items():
+        for k, a in case.column[c].items():
+            if k in at:
+                rows[at[k]][j] = a
+    for c, v in whole.items():
+        for k, a in case.column[c].items():
+            if k in at:
+                right[at[k]] -= a * v
     return rows, right, shift, place
 
 
 @dataclass(frozen=True)
-class Held:
+class TasksEnclosed:
     """Tasks that keep every rule, as equations determine them.
 
     Parameters
@@ -83,7 +91,7 @@ class Held:
     """
 
     case: ExactCase
-    claim: Claim
+    claim: TasksClaim
     system: Regular
     place: dict[int, int]
     group: list[int]
@@ -91,7 +99,7 @@ class Held:
     _same: dict[tuple[int, int], bool] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, case: ExactCase, claim: Claim) -> Held | None:
+    def of(cls, case: ExactCase, claim: TasksClaim) -> TasksEnclosed | None:
         """None where they are not regular, or say nothing of somebody."""
         rows, right, shift, place = equations(case, claim)
         group = [-1] * len(case.open_)
@@ -158,7 +166,7 @@ class Held:
                 (least is not None and v < least) or (most is not None and v > most)
             ):
                 return False
-        forms: list[Row] = [{} for _ in case.rhs]
+        forms: list[Equation] = [{} for _ in case.rhs]
         left = [b << shift for b in case.rhs]
         for c, j in self.place.items():
             for k, a in case.column[c].items():
@@ -190,7 +198,7 @@ class Held:
             cut = max(0, cut - 64)
         one = 1 << (self.system.bits - cut)
         w = self.case.weight[n]
-        return w * Fraction(low >> cut, one), w * Fraction(-(-high >> cut), one)
+        return w * Fraction(max(low >> cut, 0), one), w * Fraction(-(-high >> cut), one)
 
     def equal(self, n: int, m: int) -> bool:
         """Whether two users of a class have the same level."""
@@ -212,4 +220,4 @@ class Held:
         return self.level(n).high <= self.level(m).low or self.equal(n, m)
 
 
-__all__ = ["Claim", "Held"]
+__all__ = ["TasksClaim", "TasksEnclosed"]

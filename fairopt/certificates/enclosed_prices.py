@@ -16,8 +16,8 @@ from math import ldexp
 
 import numpy as np
 
-from fairopt.certificates.enclosed import Regular, Row
-from fairopt.certificates.enclosed_levels import Held
+from fairopt.certificates.enclosed import Equation, Regular
+from fairopt.certificates.enclosed_levels import TasksEnclosed
 from fairopt.certificates.exact_levels import ExactCase
 from fairopt.certificates.follows import Follows, normal
 from fairopt.instance import Bools, Floats, Ints
@@ -33,13 +33,14 @@ floats tell"""
 
 
 @dataclass(frozen=True)
-class PartClaim:
+class PricesClaim:
     """Equations that are to determine prices of a part of a round.
 
     Parameters
     ----------
     rows : whose prices they determine. fixed : prices of others, above 0.
-    home : of each user who pays, a column that it uses; all others pay nothing.
+    home : of each user who pays, a column where it pays as much as where it runs; all others pay
+        nothing.
     users : of a round, whom the prices are to prove; maybe nobody.
     chosen : columns whose equations are regular, those of all others in use follow.
     about : (K,) of prices, above 0. scale : of all of them, beside those of other parts.
@@ -66,7 +67,7 @@ class PartClaim:
     def _whole(self) -> dict[int, int]:
         return {k: int(v * 2**self.shift) for k, v in self.fixed.items()}
 
-    def form(self, case: ExactCase, c: int) -> tuple[Row, int]:
+    def form(self, case: ExactCase, c: int) -> tuple[Equation, int]:
         """What a task, or a unit of flow, costs above what its user pays for as much share, times
         the score of its home: multiples of prices, and a number over 2**shift."""
         entries: dict[int, int] = case.column[c]
@@ -82,15 +83,15 @@ class PartClaim:
 
 
 @dataclass(frozen=True)
-class PartPrices:
+class PricesEnclosed:
     """Prices of a part, all above 0 or 0, on full rows; whoever pays runs where it pays alike."""
 
-    held: Held
-    claim: PartClaim
+    held: TasksEnclosed
+    claim: PricesClaim
     system: Regular
 
     @classmethod
-    def of(cls, held: Held, claim: PartClaim) -> PartPrices | None:
+    def of(cls, held: TasksEnclosed, claim: PricesClaim) -> PricesEnclosed | None:
         """None where equations are not regular."""
         shape = len(claim.chosen), len(claim.about), len(set(claim.rows) - claim.fixed.keys())
         if shape != (len(claim.rows),) * 3:
@@ -122,7 +123,7 @@ class PartPrices:
             return False
         if not held.full.issuperset(priced):
             return False
-        if any(case.owner[c] != n or c not in used for n, c in claim.home.items()):
+        if any(c not in case.open_[n] for n, c in claim.home.items()):
             return False
         touched = {c for k in priced for c in case.row[k]}
         mine = [c for c in used if c in touched and (c < tasks or c in held.place)]
@@ -173,7 +174,7 @@ def _split(value: Fraction) -> tuple[float, int]:
 class Judge:
     """What prices of parts prove of tasks that keep every rule."""
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: TasksEnclosed) -> None:
         self.held, case = held, held.case
         tasks = len(case.owner)
         self.owner: Ints = np.array(case.owner, dtype=np.int64)
@@ -189,7 +190,7 @@ class Judge:
         self.used[[c for c in (*held.place, *held.claim.fixed) if c < tasks]] = True
         self._rows: dict[int, tuple[Ints, Floats, int]] = {}
 
-    def proved(self, parts: Sequence[PartPrices]) -> bool:
+    def proved(self, parts: Sequence[PricesEnclosed]) -> bool:
         """Whether everybody who may hold anything is proved to be due what it holds."""
         if not self.held.kept or not all(part.kept for part in parts):
             return False
@@ -210,7 +211,7 @@ class Judge:
             done.update(users)
         return all(n in done for n, columns in enumerate(self.held.case.open_) if columns)
 
-    def _prove(self, users: Sequence[int], parts: Sequence[PartPrices]) -> bool:
+    def _prove(self, users: Sequence[int], parts: Sequence[PricesEnclosed]) -> bool:
         """Whether prices of the first part, with those of others, prove its users."""
         held, case = self.held, self.held.case
         last, tasks = users[0], len(case.owner)
@@ -240,7 +241,7 @@ class Judge:
         for c in (tasks + np.flatnonzero(gross[tasks:])).tolist():
             low, high = case.low[c - tasks], case.high[c - tasks]
             amount = held.claim.fixed.get(c, Fraction(0))
-            if c in held.place or low == high:
+            if c in held.place or (low is not None and low == high):
                 continue
             ends = [part.over(c) for part in parts]
             least, top = (sum([each[k] for each in ends]) for k in (0, 1))
@@ -249,7 +250,7 @@ class Judge:
                 return False
         return True
 
-    def _cost(self, parts: Sequence[PartPrices]) -> tuple[Floats, Floats] | None:
+    def _cost(self, parts: Sequence[PricesEnclosed]) -> tuple[Floats, Floats] | None:
         """(P + F,) what columns cost, and all that is paid for and by them; None where floats do
         not tell."""
         size = len(self.held.case.column)
@@ -281,4 +282,4 @@ class Judge:
         return self._rows[k]
 
 
-__all__ = ["Judge", "PartClaim", "PartPrices"]
+__all__ = ["Judge", "PricesClaim", "PricesEnclosed"]

@@ -13,18 +13,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.allocation import Allocation
-from fairopt.certificates.enclosed import Row
-from fairopt.certificates.enclosed_levels import Claim, Held
-from fairopt.certificates.enclosed_prices import Judge, PartClaim, PartPrices
+from fairopt.certificates.enclosed import Equation
+from fairopt.certificates.enclosed_levels import TasksClaim, TasksEnclosed
+from fairopt.certificates.enclosed_prices import Judge, PricesClaim, PricesEnclosed
 from fairopt.certificates.exact_parts import Part, near
 from fairopt.certificates.exact_search import TURNS, ExactSearch, searches
 from fairopt.certificates.follows import normal
+from fairopt.certificates.nearby.judged import looked_for
 from fairopt.certificates.nearby.rows import Lot
 from fairopt.instance import Bools, Floats
 
-COLUMNS = 3_000
-"""most columns in use: some seconds"""
+COLUMNS, ENTRIES = 20_000, 20_000_000
+"""most columns in use, and most of them times users and rows: some seconds"""
 RANK = 1e-10
 """part of an equation, measured at the answer, that others leave of it, and which counts as none"""
 SMALL = 1e-6
@@ -42,7 +44,7 @@ class EnclosedLevels(NamedTuple):
 
 def enclosed_levels(alloc: Allocation) -> EnclosedLevels | None:
     """The levels of an answer that `exact_search.taken` takes; None where nothing is proved."""
-    if np.count_nonzero(alloc.by_way) > COLUMNS:
+    if not few(alloc) or clock.late():
         return None
     for search in searches(alloc):
         with np.errstate(all="ignore"):
@@ -52,11 +54,23 @@ def enclosed_levels(alloc: Allocation) -> EnclosedLevels | None:
     return None
 
 
+def few(alloc: Allocation) -> bool:
+    """Whether an answer is small enough to look for its levels."""
+    users, servers, resources = alloc.instance.shape
+    columns = int(np.count_nonzero(alloc.by_way))
+    rounds = alloc.level_prices if alloc.rounds is None else alloc.rounds
+    return (
+        columns <= COLUMNS
+        and columns * (users + servers * resources) <= ENTRIES
+        and looked_for(alloc, 0 if rounds is None else len(rounds))
+    )
+
+
 def _found(search: ExactSearch) -> EnclosedLevels | None:
     held = _tasks(search)
     if held is None or not held.kept:
         return None
-    parts = list[PartPrices]()
+    parts = list[PricesEnclosed]()
     for lot, each in zip(search.lots, search.bundles, strict=True):
         cheap = None
         for part in each:
@@ -76,7 +90,7 @@ def _found(search: ExactSearch) -> EnclosedLevels | None:
     return EnclosedLevels(low, high, tuple(first))
 
 
-def _tasks(search: ExactSearch) -> Held | None:
+def _tasks(search: ExactSearch) -> TasksEnclosed | None:
     """The tasks that rounds determine, each 0 or more; None where there are none."""
     case, used, tasks = search.case, search.used, len(search.case.owner)
     groups = [part.users for parts in search.parts for part in parts if part.users]
@@ -107,8 +121,8 @@ def _tasks(search: ExactSearch) -> Held | None:
         kept = {used[c] for c in basis}
         fixed = {c: search.given[c] for c in (*flows, *used) if c not in kept and search.given[c]}
         about = [float(size[c]) for c in (*basis, *range(len(used), len(size)))]
-        claim = Claim([used[c] for c in basis], fixed, groups, full, chosen, about)
-        held = Held.of(case, claim)
+        claim = TasksClaim([used[c] for c in basis], fixed, groups, full, chosen, about)
+        held = TasksEnclosed.of(case, claim)
         if held is None:
             return None
         gone = set(held.below())
@@ -132,10 +146,10 @@ def _matrix(
     matrix = system.low.matrix.tocsr()[np.array(rows, dtype=np.int64)][:, used].toarray()
     size, at = np.abs(given[list(used)]), np.array(used)
     most = system.size[list(rows)] * system.row_unit[list(rows)]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = (most[:, None] / np.abs(matrix)).min(axis=0, initial=np.inf)
-    room = np.where(np.isfinite(room), room, 1.0)
-    size = np.where(at < tasks, size, np.maximum(size, SMALL * room))
+    for j in np.flatnonzero(at >= tasks).tolist():
+        some = np.flatnonzero(matrix[:, j])
+        room = float((most[some] / np.abs(matrix[some, j])).min()) if len(some) else 1.0
+        size[j] = max(size[j], SMALL * room)
     own: dict[int, list[int]] = {}
     for j, c in enumerate(used):
         if c < tasks:
@@ -189,8 +203,8 @@ def _chosen(matrix: Floats, must: int) -> tuple[list[int], list[int]]:
 
 
 def _prices(
-    search: ExactSearch, held: Held, lot: Lot, part: Part, cheap: Bools | None
-) -> PartPrices | None:
+    search: ExactSearch, held: TasksEnclosed, lot: Lot, part: Part, cheap: Bools | None
+) -> PricesEnclosed | None:
     """The prices of a part, in units of those of its lot."""
     case, system, tasks = search.case, search.system, len(search.case.owner)
     price = lot.price[0] / system.row_unit
@@ -200,6 +214,10 @@ def _prices(
     for c in used:
         if c < tasks and case.owner[c] in payers:
             home.setdefault(case.owner[c], c)
+    if none := sorted(n for n in payers.difference(home) if case.open_[n]):
+        cost = system.columns.cost(lot.price[0])
+        for n in none:  # who holds nothing pays where it would pay least
+            home[n] = min(case.open_[n], key=lambda c: cost[c] / system.columns.score[c])
     for _ in range(TURNS):
         about = {k: Fraction(float(price[k])) / search.unit(k) for k in rows}
         first = max(rows, key=lambda k: float(lot.price[0, k] * system.size[k]))
@@ -211,7 +229,7 @@ def _prices(
         if cheap is not None:
             mine = {c for c in touched.difference(used) if c < tasks and case.owner[c] in home}
             may = [c for c in sorted(mine) if cheap[c]]
-        claim = PartClaim(
+        claim = PricesClaim(
             others,
             {first: Fraction(1)},
             home,
@@ -227,7 +245,7 @@ def _prices(
             known = [others[j] for j in sorted(places)]
             fixed = {k: Fraction(size[k]) for k in rows if k not in set(known)}
             claim = replace(claim, rows=known, fixed=fixed, about=[size[k] for k in known])
-        found = PartPrices.of(held, claim)
+        found = PricesEnclosed.of(held, claim)
         if found is None:
             return None
         gone = set(found.below())
@@ -238,11 +256,11 @@ def _prices(
 
 
 def _equations(
-    held: Held, claim: PartClaim, must: Sequence[int], may: Sequence[int]
+    held: TasksEnclosed, claim: PricesClaim, must: Sequence[int], may: Sequence[int]
 ) -> tuple[list[int], Floats, int]:
     """Columns whose equations differ, these in floats, each price in its size, and how many of the
     first must hold."""
-    known, columns, forms = set[tuple[tuple[int, int], ...]](), list[int](), list[Row]()
+    known, columns, forms = set[tuple[tuple[int, int], ...]](), list[int](), list[Equation]()
     for c in (*must, *may):
         form, last = claim.form(held.case, c)
         key = normal(form, last)
@@ -259,4 +277,4 @@ def _equations(
     return columns, matrix, most
 
 
-__all__ = ["EnclosedLevels", "enclosed_levels"]
+__all__ = ["EnclosedLevels", "enclosed_levels", "few"]

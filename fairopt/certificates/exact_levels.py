@@ -269,8 +269,11 @@ def _ratios(alloc: Allocation, low: Lowered, name: str) -> list[Fraction] | None
     speed = [Fraction(v) for v in ways.speed[low.way].tolist()]
     least: dict[int, Fraction] = {}
     for n, u, v in zip(low.owner.tolist(), part, speed, strict=True):
-        least[n] = min(least.get(n, u / v), u / v)
-    return [least[n] * v for n, v in zip(low.owner.tolist(), speed, strict=True)]
+        alone = u if v == 1 else u / v
+        if n not in least or alone < least[n]:
+            least[n] = alone
+    each = zip(low.owner.tolist(), speed, strict=True)
+    return [least[n] if v == 1 else least[n] * v for n, v in each]
 
 
 __all__ = ["ExactCase", "ExactLevels", "Prices", "held", "proved"]

@@ -10,9 +10,10 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals
 from fairopt.certificates.due import told_of
-from fairopt.certificates.enclosed_search import COLUMNS, EnclosedLevels, enclosed_levels
+from fairopt.certificates.enclosed_search import EnclosedLevels, enclosed_levels, few
 from fairopt.certificates.exact_levels import held
 from fairopt.certificates.exact_search import searched, taken
+from fairopt.instance import remembered
 
 ALL_ROUNDS = "all rounds together, in exact fractions"
 """the check that says so"""
@@ -26,7 +27,7 @@ LARGEST = 2**1000
 
 def has_fractions(alloc: Allocation) -> bool:
     """Whether levels of an answer are looked for in exact fractions, and nothing else certifies."""
-    return int(np.count_nonzero(alloc.by_way)) <= COLUMNS and taken(alloc)
+    return few(alloc) and taken(alloc)
 
 
 def in_fractions(
@@ -83,7 +84,8 @@ def in_fractions(
 def _levels(told: Allocation) -> EnclosedLevels | None:
     """What everybody is due, enclosed, or written out where that proves nothing; None if neither
     does."""
-    found = enclosed_levels(told)
+    # kept with the answer, which is judged while it is solved
+    found: EnclosedLevels | None = remembered(told, "_enclosed", lambda: enclosed_levels(told))
     if found is None and np.count_nonzero(told.by_way) <= WRITTEN:
         written = searched(told)
         if written is not None:

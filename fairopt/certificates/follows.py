@@ -15,7 +15,7 @@ from math import gcd, lcm
 
 import numpy as np
 
-from fairopt.certificates.enclosed import Regular, Row
+from fairopt.certificates.enclosed import Equation, Regular
 from fairopt.certificates.lifted import Sparse, solved
 
 NONE = 1e-9
@@ -30,7 +30,7 @@ _Multiple = tuple[int, Fraction]
 """an unknown, and how many times it"""
 
 
-def normal(form: Row, last: int) -> tuple[tuple[int, int], ...]:
+def normal(form: Equation, last: int) -> tuple[tuple[int, int], ...]:
     """An equation, the same one for all its multiples; empty where it asks nothing."""
     by = gcd(last, *form.values())
     found = sorted([(j, a) for j, a in ((-1, last), *form.items()) if a])
@@ -45,7 +45,7 @@ class Follows:
     def __init__(self, system: Regular) -> None:
         self.system = system
 
-    def gives(self, form: Row, right: int) -> bool:
+    def gives(self, form: Equation, right: int) -> bool:
         """Whether it is proved that a sum of multiples of unknowns is `right`, over 2**shift."""
         here = self.system.value(form, -right)
         if here.low > 0 or here.high < 0:
@@ -72,7 +72,7 @@ class Follows:
         # that unknowns are equal is proved by as many equations as are left unknowns
         for links in ((*pairs, *alike), pairs) if alike else (pairs,) if pairs else ():
             multiple = _linked(len(rows), links)
-            left = dict[tuple[tuple[int, int], ...], tuple[Row, int]]()
+            left = dict[tuple[tuple[int, int], ...], tuple[Equation, int]]()
             for row, b in zip(rows, right, strict=True):
                 form, last = _put(row, b, multiple)
                 if form or last:
@@ -82,7 +82,7 @@ class Follows:
                 return multiple, roots, self._of(roots, list(left.values()))
         return None
 
-    def _of(self, roots: dict[int, int], left: Sequence[tuple[Row, int]]) -> Follows | None:
+    def _of(self, roots: dict[int, int], left: Sequence[tuple[Equation, int]]) -> Follows | None:
         """The system between some of the unknowns."""
         rows = [{roots[j]: a for j, a in form.items()} for form, _ in left]
         one = 1 << self.system.bits
@@ -90,7 +90,7 @@ class Follows:
         found = Regular.of(rows, [b for _, b in left], self.system.shift, about)
         return None if found is None else Follows(found)
 
-    def _sum(self, form: Row, right: int) -> bool:
+    def _sum(self, form: Equation, right: int) -> bool:
         """Whether an equation is a sum of multiples of equations of the system."""
         form = {c: a for c, a in form.items() if a}
         if not form:
@@ -106,7 +106,7 @@ class Follows:
         if not 0 < len(some) <= CHAIN:
             return False
         # how many times each of these equations; the right sides are one more unknown
-        entries: dict[int, Row] = {}
+        entries: dict[int, Equation] = {}
         for i, k in enumerate(some):
             for c, a in system.rows[k].items():
                 entries.setdefault(c, {})[i] = a
@@ -188,7 +188,9 @@ def _linked(size: int, links: Sequence[tuple[int, int, Fraction]]) -> list[_Mult
     return [root(j) for j in range(size)]
 
 
-def _put(form: Mapping[int, int], right: int, multiple: Sequence[_Multiple]) -> tuple[Row, int]:
+def _put(
+    form: Mapping[int, int], right: int, multiple: Sequence[_Multiple]
+) -> tuple[Equation, int]:
     """An equation between the unknowns that are left."""
     found = dict[int, Fraction]()
     for c, a in form.items():
