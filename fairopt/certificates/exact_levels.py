@@ -87,11 +87,11 @@ class ExactCase:
         row: list[Prices] = []
         for k in range(len(rhs)):
             at = slice(matrix.indptr[k], matrix.indptr[k + 1])
-            value = [Fraction(v) for v in matrix.data[at].tolist()]
-            unit = lcm(rhs[k].denominator, *[v.denominator for v in value])
+            value = [v.as_integer_ratio() for v in matrix.data[at].tolist()]
+            unit = lcm(rhs[k].denominator, *{bottom for _, bottom in value})
             rhs[k] *= unit
             each = zip(matrix.indices[at].tolist(), value, strict=True)
-            row.append({c: int(v * unit) for c, v in each if v})
+            row.append({c: top * (unit // bottom) for c, (top, bottom) in each if top})
             for c, v in row[-1].items():
                 column[c][k] = v
         owner = low.owner.tolist()
@@ -99,7 +99,8 @@ class ExactCase:
         units = [1] * len(inst.users)
         for n, u in zip(owner, scored, strict=True):
             units[n] = lcm(units[n], u.denominator)
-        score = [int(u * units[n]) for n, u in zip(owner, scored, strict=True)]
+        each_ = zip(owner, scored, strict=True)
+        score = [u.numerator * (units[n] // u.denominator) for n, u in each_]
         open_: list[list[int]] = [[] for _ in inst.users]
         for c in np.flatnonzero(~low.empty).tolist():
             open_[owner[c]].append(c)
@@ -252,18 +253,27 @@ def _ratios(alloc: Allocation, low: Lowered, name: str) -> list[Fraction] | None
             for column in zip(*whole, strict=True)
         ]
         whole = [pool] * len(whole)
-    need = ways.demand[low.way] if ways.demand.ndim == 2 else ways.demand[low.way, low.server]
-    part = [
-        max([Fraction(d) / c for d, c in zip(row, whole[i], strict=True) if d])
-        for row, i in zip(need.tolist(), low.server.tolist(), strict=True)
-    ]
+    # of columns with the same demand of the same capacity once
+    by_way = ways.demand.ndim == 2
+    need = ways.demand[low.way] if by_way else ways.demand[low.way, low.server]
+    known: dict[tuple[float | int, ...], Fraction] = {}
+    part = list[Fraction]()
+    of = zip(need.tolist(), low.server.tolist(), strict=True)
+    for row, i in of:
+        key = (*row, i) if name == "dominant-share" else tuple(row)
+        if key not in known:
+            known[key] = max([Fraction(d) / c for d, c in zip(row, whole[i], strict=True) if d])
+        part.append(known[key])
     if name != "drf":
         return part
     speed = [Fraction(v) for v in ways.speed[low.way].tolist()]
     least: dict[int, Fraction] = {}
     for n, u, v in zip(low.owner.tolist(), part, speed, strict=True):
-        least[n] = min(least.get(n, u / v), u / v)
-    return [least[n] * v for n, v in zip(low.owner.tolist(), speed, strict=True)]
+        alone = u if v == 1 else u / v
+        if n not in least or alone < least[n]:
+            least[n] = alone
+    each = zip(low.owner.tolist(), speed, strict=True)
+    return [least[n] if v == 1 else least[n] * v for n, v in each]
 
 
 __all__ = ["ExactCase", "ExactLevels", "Prices", "held", "proved"]

@@ -25,13 +25,14 @@ class Part:
     users: list[int]
 
 
-def _mask(system: System, columns: Sequence[int]) -> Bools:
+def _mask(system: System, columns: Sequence[int] | Ints) -> Bools:
     found = np.zeros(system.tasks, dtype=bool)
-    found[[c for c in columns if c < system.tasks]] = True
+    of = np.asarray(columns, dtype=np.int64)
+    found[of[of < system.tasks]] = True
     return found
 
 
-def near(system: System, lot: Lot, used: Sequence[int]) -> tuple[Floats, Bools]:
+def near(system: System, lot: Lot, used: Sequence[int] | Ints) -> tuple[Floats, Bools]:
     """(N,) the price of a unit of share, and columns (P,) that are as cheap."""
     columns = system.columns
     value: Floats = valued(system, lot.price, _mask(system, used))[0]
@@ -46,7 +47,7 @@ def parts_of(system: System, lot: Lot, used: Ints, payers: Bools, tied: bool) ->
     from scipy.sparse.csgraph import connected_components
 
     columns, users = system.columns, len(system.share_unit)
-    value, cheap = near(system, lot, used.tolist())
+    value, cheap = near(system, lot, used)
     task = used[used < system.tasks]
     if tied:
         task = np.union1d(task, np.flatnonzero(cheap))

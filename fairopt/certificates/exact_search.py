@@ -3,7 +3,7 @@ tasks and prices that these determine, in fractions. `exact_levels.proved` judge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -65,11 +65,9 @@ def taken(alloc: Allocation) -> bool:
     return not asked.floor.any() and bool((asked.weight == inst.weight).all())
 
 
-def searched(alloc: Allocation) -> ExactLevels | None:
-    """The levels of an answer that `taken` takes; None where nothing is proved."""
+def searches(alloc: Allocation) -> Iterator[ExactSearch]:
+    """Where an answer that `taken` takes tells to look."""
     inst = alloc.instance
-    if np.count_nonzero(alloc.by_way) > MOST:
-        return None
     with np.errstate(all="ignore"):
         system = System.of(alloc, np.maximum(alloc.shares, 0.0))
         asked = entitled(inst, alloc.score, alloc.kind)
@@ -77,22 +75,33 @@ def searched(alloc: Allocation) -> ExactLevels | None:
             lots = of_levels(system, alloc, remembered(alloc, "_order", lambda: Order(alloc)))
         else:
             lots = of_rounds(system, alloc, asked)
-        search = _ExactSearch.of(system, alloc, lots, asked.rank)
-        found = None if search is None else search.found()
-        if found is None and (full := by_rows(system, lots, *system.held(alloc))) is not None:
-            search = _ExactSearch.of(system, alloc, full, asked.rank)
-            found = None if search is None else search.found()
-    if search is None or found is None:
+        search = ExactSearch.of(system, alloc, lots, asked.rank)
+        if search is not None:
+            yield search
+        if (full := by_rows(system, lots, *system.held(alloc))) is not None:
+            search = ExactSearch.of(system, alloc, full, asked.rank)
+            if search is not None:
+                yield search
+
+
+def searched(alloc: Allocation) -> ExactLevels | None:
+    """The levels of an answer that `taken` takes; None where nothing is proved."""
+    if np.count_nonzero(alloc.by_way) > MOST:
         return None
-    level, rounds = found
-    share = [t * w for t, w in zip(level, search.case.weight, strict=True)]
-    users = inst.users
-    told = tuple([tuple([users[n] for n in each]) for each in rounds])
-    return ExactLevels(tuple(level), tuple(share), told)
+    for search in searches(alloc):
+        with np.errstate(all="ignore"):
+            found = search.found()
+        if found is not None:
+            level, rounds = found
+            share = [t * w for t, w in zip(level, search.case.weight, strict=True)]
+            users = alloc.instance.users
+            told = tuple([tuple([users[n] for n in each]) for each in rounds])
+            return ExactLevels(tuple(level), tuple(share), told)
+    return None
 
 
 @dataclass(frozen=True)
-class _ExactSearch:
+class ExactSearch:
     """What is known of an answer.
 
     Parameters
@@ -115,7 +124,7 @@ class _ExactSearch:
     @classmethod
     def of(
         cls, system: System, alloc: Allocation, lots: Sequence[Lot], rank: Ints
-    ) -> _ExactSearch | None:
+    ) -> ExactSearch | None:
         """From the lots of an answer; None where they do not tell of everybody."""
         low = system.low
         lots = sorted(lots, key=lambda lot: (lot.rank, lot.stage))
@@ -243,7 +252,7 @@ class _ExactSearch:
         rows, payers = part.rows, {n: j for j, n in enumerate(part.payers)}
         cheap = near(system, lot, self.used)[1]
         for _ in range(TURNS):
-            about = {k: Fraction(float(price[k])) / self._unit(k) for k in rows}
+            about = {k: Fraction(float(price[k])) / self.unit(k) for k in rows}
             first = max(rows, key=lambda k: float(lot.price[0, k] * system.size[k]))
             place = {k: j for j, k in enumerate([k for k in rows if k != first])}
             must, may = list[int](), list[int]()
@@ -287,7 +296,7 @@ class _ExactSearch:
             rows = [k for k in rows if p[k] > 0]
         return None
 
-    def _unit(self, k: int) -> Fraction:
+    def unit(self, k: int) -> Fraction:
         """What row k was multiplied by in integers."""
         matrix = self.system.low.matrix.tocsr()
         c = int(matrix.indices[matrix.indptr[k]])
@@ -304,4 +313,4 @@ def _sum(prices: Sequence[dict[int, Fraction]]) -> Prices:
     return {k: int(p * scale) for k, p in found.items() if p}
 
 
-__all__ = ["exact_levels"]
+__all__ = ["ExactSearch", "exact_levels", "searched", "searches", "taken"]

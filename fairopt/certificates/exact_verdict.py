@@ -10,13 +10,15 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals
 from fairopt.certificates.due import told_of
+from fairopt.certificates.enclosed_search import EnclosedLevels, enclosed_levels, few
 from fairopt.certificates.exact_levels import held
 from fairopt.certificates.exact_search import searched, taken
+from fairopt.instance import remembered
 
 ALL_ROUNDS = "all rounds together, in exact fractions"
 """the check that says so"""
-COLUMNS = 150
-"""most columns in use with which levels are looked for, and nothing else certifies"""
+WRITTEN = 150
+"""most columns in use with which levels that are not enclosed are written out"""
 ROUNDED = 2.0**-50
 """what a logarithm loses in floats, at most, and more"""
 LARGEST = 2**1000
@@ -24,8 +26,8 @@ LARGEST = 2**1000
 
 
 def has_fractions(alloc: Allocation) -> bool:
-    """Whether levels of an answer are looked for in exact fractions."""
-    return int(np.count_nonzero(alloc.by_way)) <= COLUMNS and taken(alloc)
+    """Whether levels of an answer are looked for in exact fractions, and nothing else certifies."""
+    return few(alloc) and taken(alloc)
 
 
 def in_fractions(
@@ -44,25 +46,28 @@ def in_fractions(
     verdict : by floats; its checks of rules hold. without : of its other checks those that this
         one takes the place of.
     """
-    found = searched(told) if has_fractions(told) else None
+    found = _levels(told) if has_fractions(told) else None
     if found is None:
         return None
-    far = [_part(s, t) for s, t in zip(held(alloc), found.share, strict=True)]
+    mine = held(alloc)
+    # above what is due at least, and at most
+    far = np.array(
+        [[_part(s, t) for s, t in zip(mine, ends, strict=True)] for ends in (found.low, found.high)]
+    )
     with np.errstate(divide="ignore"):
-        off = np.abs(np.log1p(np.maximum(np.array(far), -1.0))) + ROUNDED
+        off = np.abs(np.log1p(np.maximum(far, -1.0))).max(axis=0) + ROUNDED
     n = int(np.argmax(off))
     users = alloc.instance.users
     check = Check.of(ALL_ROUNDS, float(off[n]), tolerance, users[n])
     checks = (*[each for each in verdict.checks if each.name not in without], check)
     name, notes = CERTIFIED if all(each.holds for each in checks) else UNPROVED, verdict.notes
-    share = np.array([_float(s) for s in found.share])
+    low, high = (np.array([_float(s) for s in ends]) for ends in (found.low, found.high))
     loose = np.flatnonzero(~(off <= tolerance))
     if len(loose) and (off > 2 * tolerance).any():
         name = REFUTED
-        notes = told_of(alloc, share, tolerance)
-    first = [users.index(each) for each in found.rounds[0]]
-    gap = max([-each for k, each in enumerate(far) if k in set(first)], default=0.0)
-    ends = np.nextafter(share, 0.0), np.where(share > 0, np.nextafter(share, np.inf), 0.0)
+        notes = told_of(alloc, low, tolerance)
+    gap = float(-far[1, list(found.first)].min(initial=0.0))
+    ends = np.nextafter(low, 0.0), np.where(high > 0, np.nextafter(high, np.inf), 0.0)
     return replace(
         verdict,
         verdict=name,
@@ -74,6 +79,20 @@ def in_fractions(
         notes=notes,
         bounded=True,
     )
+
+
+def _levels(told: Allocation) -> EnclosedLevels | None:
+    """What everybody is due, enclosed, or written out where that proves nothing; None if neither
+    does."""
+    # kept with the answer, which is judged while it is solved
+    found: EnclosedLevels | None = remembered(told, "_enclosed", lambda: enclosed_levels(told))
+    if found is None and np.count_nonzero(told.by_way) <= WRITTEN:
+        written = searched(told)
+        if written is not None:
+            of = told.instance.users.index
+            first = tuple([of(each) for each in written.rounds[0]])
+            found = EnclosedLevels(written.share, written.share, first)
+    return found
 
 
 def _part(held: Fraction, due: Fraction) -> float:

@@ -10,6 +10,8 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates import judged
+from fairopt.certificates.enclosed_levels import TasksClaim, TasksEnclosed
+from fairopt.certificates.enclosed_prices import Judge, PricesClaim, PricesEnclosed
 from fairopt.certificates.exact_levels import ExactCase, held, proved
 from fairopt.certificates.exact_search import exact_levels
 from fairopt.certificates.exact_verdict import ALL_ROUNDS
@@ -54,62 +56,112 @@ SHUT = case([({0: 1, 1: 1}, 2), ({1: 1}, 0)], [0, 1], shut=[1])
 HEAVY = case([({0: 1, 1: 1}, 3)], [0, 1], weight=[2, 1])
 
 
-@pytest.mark.parametrize(
-    ("of", "x", "bottom", "prices", "level"),
-    [
-        (LENDING, [3, 2, 1], 1, [([1], {1: 1}), BOTH], [3, 2]),
-        (LENDING, [6, 4, 2], 2, [([1], {1: 1}), BOTH], [3, 2]),
-        (LENDING, [3, 2, 1], 1, [([1], {1: 1}), ([0], {0: 1})], None),  # a flow that costs is high
-        (LENDING, [4, 1, 0], 1, [([1], {1: 1}), BOTH], None),  # one that brings is low
-        (LENDING, [7, 3, 1], 2, [([1], {1: 1}), BOTH], None),  # it is between
-        (LENDING, [2, 3, 2], 1, [([0], {0: 1, 1: 1}), ([1], {1: 1})], None),  # it is above its end
-        (LENDING, [5, 0, -1], 1, [([1], {0: 1, 1: 1}), BOTH], None),  # it is below
-        (BORROWING, [2, 3, -1], 1, [([0], {0: 1}), ([1], {0: 1, 1: 1})], [2, 3]),
-        (BORROWING, [1, 4, 0], 1, [([0], {0: 1}), ([1], {0: 1, 1: 1})], None),
-        (BORROWING, [4, 6, -2], 2, [([0], {0: 1}), ([1], {0: 1, 1: 1})], [2, 3]),
-        (LENDING, [5, 5, 3], 2, [BOTH], None),  # nothing wrong but a flow above its end
-        (BORROWING, [5, 5, -3], 2, [BOTH], None),
-        (FREELY, [5, 5, 3], 2, [BOTH], [F(5, 2), F(5, 2)]),
-        (FREELY, [3, 2, 1], 1, [([1], {1: 1}), BOTH], None),  # no end at which it could be
-        (FREELY, [3, 2, 1], 1, [([1], {}), BOTH], None),  # nothing stops the second
-        (PAID, [1, 2], 1, [([0], {0: 1}), ([1], {0: 1, 1: 1})], [1, 2]),
-        (PAID, [1, 2], 1, [([0], {0: 1}), ([1], {1: 1})], None),  # whoever was stopped is paid
-        (PAYS, [6, 5], 1, [([0], {0: 1, 1: 1}), ([1], {1: 1})], [6, 50]),
-        (PAYS, [2, 1], 1, [([0], {0: 1}), ([1], {})], None),  # whoever is stopped later is paid
-        (PAYS, [2, 1], 1, [([0], {0: 1}), ([1], {0: 1, 1: 1})], None),  # a row has room
-        (SERVERS, [0, 1, 2], 1, [([0, 1], {0: 1, 1: 2})], [F(2, 3), F(2, 3)]),
-        (SERVERS, [0, 1, 2], 1, [([0, 1], {0: 1, 1: 1})], [F(2, 3), F(2, 3)]),
-        (SERVERS, [0, 1, 2], 1, [([0, 1], {0: 1, 1: 3})], None),  # it runs where it is dearer
-        (SERVERS, [1, 1, 1], 1, [([1], {0: 1}), ([0], {0: 1, 1: 2})], None),  # later users pay
-        (SERVERS, [0, 1, 2], 1, [([0], {1: 2})], None),  # nothing stops the second
-        (SERVERS, [0, 1, 2], 1, [([0], {1: 2}), ([1], {0: 1, 1: 2})], [F(2, 3), F(2, 3)]),
-        (SERVERS, [0, 2, 4], 2, [([0, 1], {0: 1, 1: 2})], [F(2, 3), F(2, 3)]),
-        (SWAPPED, [1, 0, 2], 1, [([0, 1], {0: 3, 1: 2})], [F(2, 3), F(2, 3)]),
-        (SWAPPED, [1, 1, 1], 1, [([0, 1], {0: 3, 1: 2})], None),
-        (FREE, [1, 0, 1], 1, [([0, 1], {0: 1})], None),  # it could run where nothing costs
-        (FREE, [0, 5, 2], 1, [([1], {0: 1}), ([0], {0: 1, 1: 1})], [5, 2]),
-        (LAST, [0, 1, 1], 1, [([0, 1], {0: 1})], None),
-        (DOUBLE, [0, 1, 2], 1, [([0, 1], {0: 1, 1: 3})], [F(2, 3), F(2, 3)]),
-        (CROSSED, [2, 1], 1, [([0], {0: 2, 1: -1}), ([1], {0: -1, 1: 1})], None),  # prices below 0
-        (CROSSED, [4, 4], 3, [([0, 1], {1: 1})], [F(4, 3), F(4, 3)]),
-        (CLASSES, [0, 2], 1, [([1], {0: 1}), ([0], {0: 1})], [0, 2]),
-        (CLASSES, [1, 1], 1, [([1], {0: 1}), ([0], {0: 1})], None),  # the first class has less
-        (SHUT, [2, 0], 1, [([0], {0: 1})], [2, 0]),
-        (SHUT, [1, 1], 1, [([0], {0: 1})], None),  # tasks where a rule allows none
-        (SHUT, [3, -1], 1, [([0], {0: 1})], None),
-        (HEAVY, [2, 1], 1, [([0, 1], {0: 1})], [1, 1]),
-        (HEAVY, [2, 1], 1, [([0, 1], {0: -1})], None),
-        (HEAVY, [2, 1], 2, [([0, 1], {0: 1})], None),  # a row that has room
-        (HEAVY, [3, 3], 2, [([0], {0: 1}), ([1], {0: 1})], None),
-        (HEAVY, [4, 1], 1, [([0, 1], {0: 1})], None),  # more than there is
-        (HEAVY, [0, 0], 0, [([0, 1], {0: 1})], None),
-        (HEAVY, [-2, -1], -1, [([0, 1], {0: 1})], None),
-    ],
-)
+ASKED = [
+    (LENDING, [3, 2, 1], 1, [([1], {1: 1}), BOTH], [3, 2]),
+    (LENDING, [6, 4, 2], 2, [([1], {1: 1}), BOTH], [3, 2]),
+    (LENDING, [3, 2, 1], 1, [([1], {1: 1}), ([0], {0: 1})], None),  # a flow that costs is high
+    (LENDING, [4, 1, 0], 1, [([1], {1: 1}), BOTH], None),  # one that brings is low
+    (LENDING, [7, 3, 1], 2, [([1], {1: 1}), BOTH], None),  # it is between
+    (LENDING, [2, 3, 2], 1, [([0], {0: 1, 1: 1}), ([1], {1: 1})], None),  # it is above its end
+    (LENDING, [5, 0, -1], 1, [([1], {0: 1, 1: 1}), BOTH], None),  # it is below
+    (BORROWING, [2, 3, -1], 1, [([0], {0: 1}), ([1], {0: 1, 1: 1})], [2, 3]),
+    (BORROWING, [1, 4, 0], 1, [([0], {0: 1}), ([1], {0: 1, 1: 1})], None),
+    (BORROWING, [4, 6, -2], 2, [([0], {0: 1}), ([1], {0: 1, 1: 1})], [2, 3]),
+    (LENDING, [5, 5, 3], 2, [BOTH], None),  # nothing wrong but a flow above its end
+    (BORROWING, [5, 5, -3], 2, [BOTH], None),
+    (FREELY, [5, 5, 3], 2, [BOTH], [F(5, 2), F(5, 2)]),
+    (FREELY, [3, 2, 1], 1, [([1], {1: 1}), BOTH], None),  # no end at which it could be
+    (FREELY, [3, 2, 1], 1, [([1], {}), BOTH], None),  # nothing stops the second
+    (PAID, [1, 2], 1, [([0], {0: 1}), ([1], {0: 1, 1: 1})], [1, 2]),
+    (PAID, [1, 2], 1, [([0], {0: 1}), ([1], {1: 1})], None),  # whoever was stopped is paid
+    (PAYS, [6, 5], 1, [([0], {0: 1, 1: 1}), ([1], {1: 1})], [6, 50]),
+    (PAYS, [2, 1], 1, [([0], {0: 1}), ([1], {})], None),  # whoever is stopped later is paid
+    (PAYS, [2, 1], 1, [([0], {0: 1}), ([1], {0: 1, 1: 1})], None),  # a row has room
+    (SERVERS, [0, 1, 2], 1, [([0, 1], {0: 1, 1: 2})], [F(2, 3), F(2, 3)]),
+    (SERVERS, [0, 1, 2], 1, [([0, 1], {0: 1, 1: 1})], [F(2, 3), F(2, 3)]),
+    (SERVERS, [0, 1, 2], 1, [([0, 1], {0: 1, 1: 3})], None),  # it runs where it is dearer
+    (SERVERS, [1, 1, 1], 1, [([1], {0: 1}), ([0], {0: 1, 1: 2})], None),  # later users pay
+    (SERVERS, [0, 1, 2], 1, [([0], {1: 2})], None),  # nothing stops the second
+    (SERVERS, [0, 1, 2], 1, [([0], {1: 2}), ([1], {0: 1, 1: 2})], [F(2, 3), F(2, 3)]),
+    (SERVERS, [0, 2, 4], 2, [([0, 1], {0: 1, 1: 2})], [F(2, 3), F(2, 3)]),
+    (SWAPPED, [1, 0, 2], 1, [([0, 1], {0: 3, 1: 2})], [F(2, 3), F(2, 3)]),
+    (SWAPPED, [1, 1, 1], 1, [([0, 1], {0: 3, 1: 2})], None),
+    (FREE, [1, 0, 1], 1, [([0, 1], {0: 1})], None),  # it could run where nothing costs
+    (FREE, [0, 5, 2], 1, [([1], {0: 1}), ([0], {0: 1, 1: 1})], [5, 2]),
+    (LAST, [0, 1, 1], 1, [([0, 1], {0: 1})], None),
+    (DOUBLE, [0, 1, 2], 1, [([0, 1], {0: 1, 1: 3})], [F(2, 3), F(2, 3)]),
+    (CROSSED, [2, 1], 1, [([0], {0: 2, 1: -1}), ([1], {0: -1, 1: 1})], None),  # prices below 0
+    (CROSSED, [4, 4], 3, [([0, 1], {1: 1})], [F(4, 3), F(4, 3)]),
+    (CLASSES, [0, 2], 1, [([1], {0: 1}), ([0], {0: 1})], [0, 2]),
+    (CLASSES, [1, 1], 1, [([1], {0: 1}), ([0], {0: 1})], None),  # the first class has less
+    (SHUT, [2, 0], 1, [([0], {0: 1})], [2, 0]),
+    (SHUT, [1, 1], 1, [([0], {0: 1})], None),  # tasks where a rule allows none
+    (SHUT, [3, -1], 1, [([0], {0: 1})], None),
+    (HEAVY, [2, 1], 1, [([0, 1], {0: 1})], [1, 1]),
+    (HEAVY, [2, 1], 1, [([0, 1], {0: -1})], None),
+    (HEAVY, [2, 1], 2, [([0, 1], {0: 1})], None),  # a row that has room
+    (HEAVY, [3, 3], 2, [([0], {0: 1}), ([1], {0: 1})], None),
+    (HEAVY, [4, 1], 1, [([0, 1], {0: 1})], None),  # more than there is
+    (HEAVY, [0, 0], 0, [([0, 1], {0: 1})], None),
+    (HEAVY, [-2, -1], -1, [([0, 1], {0: 1})], None),
+]
+
+
+@pytest.mark.parametrize(("of", "x", "bottom", "prices", "level"), ASKED)
 def test_what_is_asked(of, x, bottom, prices, level) -> None:
     found = proved(of, x, bottom, prices)
     assert (found is None) == (level is None)
     assert found is None or found[0] == level
+
+
+def enclosed(of, x, bottom, prices):
+    """What the same tasks and prices prove where nothing is left to equations but levels."""
+    if bottom <= 0:
+        return None
+    fixed = {c: F(v, bottom) for c, v in enumerate(x) if v}
+    if any(v.denominator & (v.denominator - 1) for v in fixed.values()):
+        return None  # only what is a power of two apart may be given
+    level = [F(s, u * bottom) / w for s, u, w in zip(of.shares(x), of.unit, of.weight, strict=True)]
+    key = list(zip(of.rank, level, strict=True))
+    groups = [[n for n, t in enumerate(level) if t == each] for each in sorted(set(level))]
+    groups = [[n for n in users if of.open_[n]] for users in groups]
+    groups = [users for users in groups if users]
+    first = np.cumsum([0, *map(len, groups)])[:-1].tolist()
+    held = TasksEnclosed.of(of, TasksClaim([], fixed, groups, [], first, [1.0] * len(groups)))
+    assert held is not None
+    parts = list[PricesEnclosed]()
+    for users, price in prices:
+        cost = [sum(price.get(k, 0) * a for k, a in column.items()) for column in of.column]
+        value = {
+            n: min(mine, key=lambda c: F(cost[c], of.score[c]))
+            for n, mine in enumerate(of.open_)
+            if mine
+        }
+        runs = {of.owner[c]: c for c in fixed if c < len(of.owner)}
+        home = {n: c for n, c in {**value, **runs}.items() if cost[c] and key[n] <= key[users[0]]}
+        whole = {k: F(p) for k, p in price.items()}
+        mine = [n for n in home if key[n] == key[users[0]]]
+        part = PricesEnclosed.of(held, PricesClaim([], whole, home, mine, [], [], F(1)))
+        assert part is not None
+        parts.append(part)
+    return held if Judge(held).proved(parts) else None
+
+
+@pytest.mark.parametrize(("of", "x", "bottom", "prices", "level"), ASKED)
+def test_the_same_is_asked_of_what_equations_determine(of, x, bottom, prices, level) -> None:
+    found = enclosed(of, x, bottom, prices)
+    if (of, prices) == (LENDING, [([1], {1: 1}), ([0], {0: 1})]):
+        assert found is not None  # prices of earlier rounds are added to those of a later one
+        return
+    if (of, prices[0]) == (SERVERS, ([0], {1: 2})) and len(prices) > 1:
+        assert found is None  # prices that prove nobody are wrong
+        return
+    if bottom in (0, 1, 2):
+        assert (found is None) == (level is None)
+    for n, t in enumerate(level or ()):
+        if found is not None:
+            low, high = found.share(n)
+            assert low <= t * of.weight[n] <= high
 
 
 def test_rounds_are_told_in_order() -> None:

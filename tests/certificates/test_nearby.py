@@ -256,9 +256,10 @@ def test_levels_that_differ_by_less_than_a_float_shows_are_two(
     assert abs(own.shares[-1] / due - 1) <= 1e-6 or not own.certificate.certified
 
 
-def test_a_chain_beside_many_others_is_proved_in_fractions_or_not_at_all() -> None:
-    """Seventy users who have nothing to do with it once left it to an estimate: certified."""
-    n, stages, more = 2**48, 10, 70
+@pytest.mark.parametrize("more", [70, 140, 1000])
+def test_a_chain_beside_many_others_is_proved_in_fractions_or_not_at_all(more: int) -> None:
+    """Users who have nothing to do with it once left it to an estimate: certified."""
+    n, stages = 2**48, 10
     inst, due = giving_way(n, stages, 512)
     users, servers, resources = inst.demand_by_server.shape
     whole = users + more, servers + 1

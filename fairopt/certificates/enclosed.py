@@ -1,0 +1,228 @@
+"""What a regular system of equations in integers determines, enclosed.
+
+A solution in fractions has tens of digits for each equation. Here it is not written out: that the
+system is regular is proved by an approximate inverse, of which every rounding is counted, and with
+it between which integers each unknown lies, over one power of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import frexp, ldexp
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairopt.certificates.lifted import Sparse
+from fairopt.instance import Floats, Ints
+
+Equation = dict[int, int]
+"""entries of an equation, by unknown"""
+BITS = 512
+"""binary digits after the point to which unknowns are worked out, in a power of two of their own
+near their size"""
+STEPS = 40
+"""most corrections; each finds some forty digits"""
+SLICE = 128
+"""rows of the inverse at a time"""
+UNIT = 2.0**-53
+"""part by which a float is off at most, rounded once"""
+
+
+class Interval(NamedTuple):
+    """From `low` to `high`, over a power of two that is the same for all of a system."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Regular:
+    """As many equations as unknowns, whose solution is unique.
+
+    Parameters
+    ----------
+    rows : (C,) equations. right : (C,) over 2**shift. shift : 0 or more.
+    middle, wide : (C,) each unknown is within `wide` of `middle`, over 2**bits.
+    scaled : the equations in floats; None where there are none.
+    """
+
+    rows: Sequence[Equation]
+    right: Sequence[int]
+    shift: int
+    middle: list[int]
+    wide: list[int]
+    bits: int
+    scaled: ScaledSystem | None
+
+    @classmethod
+    def of(
+        cls, rows: Sequence[Equation], right: Sequence[int], shift: int, about: Sequence[float]
+    ) -> Regular | None:
+        """Of equations; None where it is not proved that they are regular.
+
+        Parameters
+        ----------
+        about : (C,) the size of each unknown, a float above 0, to scale by; it is not believed.
+        """
+        if not rows:
+            return cls(rows, right, shift, [], [], shift, None)
+        scaled = ScaledSystem.of(rows, about)
+        found = None if scaled is None else scaled.solved(right, shift)
+        if scaled is None or found is None:
+            return None
+        number, wide = found
+        # from a power of two for each unknown to one for all
+        least = min(0, int(scaled.column.min()))
+        up = [int(e) - least for e in scaled.column]
+        middle, far = ([v << e for v, e in zip(each, up, strict=True)] for each in (number, wide))
+        return cls(rows, right, shift, middle, far, BITS - least, scaled)
+
+    def value(self, form: Mapping[int, int], more: int = 0) -> Interval:
+        """Where a sum of multiples of unknowns lies, and `more` over 2**shift, over 2**bits."""
+        middle = sum([a * self.middle[c] for c, a in form.items()])
+        wide = sum([abs(a) * self.wide[c] for c, a in form.items()])
+        if self.bits >= self.shift:
+            middle += more << (self.bits - self.shift)
+        elif more:
+            whole, rest = divmod(more, 1 << (self.shift - self.bits))
+            middle, wide = middle + whole, wide + (rest > 0)
+        return Interval(middle - wide, middle + wide)
+
+
+@dataclass(frozen=True)
+class ScaledSystem:
+    """Equations in floats: entry (i, j) is that of row i times 2**(column[j] - row[i])."""
+
+    rows: Sequence[Equation]
+    row: Ints
+    column: Ints
+    matrix: Any
+    solver: Any
+
+    @classmethod
+    def of(cls, rows: Sequence[Equation], about: Sequence[float]) -> ScaledSystem | None:
+        from scipy.sparse import csc_array
+        from scipy.sparse.linalg import splu
+
+        size = len(rows)
+        column = np.array([frexp(v)[1] for v in about])
+        scales, place, value = list[int](), list[int](), list[float]()
+        for each in rows:
+            top = max([a.bit_length() + int(column[c]) for c, a in each.items()], default=0)
+            scales.append(top)
+            place.extend(each)
+            value.extend([_float(a, int(column[c]) - top) for c, a in each.items()])
+        row = np.repeat(np.arange(size), [len(each) for each in rows])
+        # an entry that floats take for none is not counted: nothing is proved then
+        if not len(value) or min(map(abs, value)) < 2.0**-900:
+            return None
+        matrix = csc_array((value, (row, place)), shape=(size, size))
+        try:
+            solver = splu(matrix)
+        except RuntimeError:  # singular
+            return None
+        return cls(rows, np.array(scales), column, matrix, solver)
+
+    def parts(self, form: Equation) -> Floats:
+        """(C,) how much of each equation another one is, in scaled floats."""
+        top = max([a.bit_length() + int(self.column[c]) for c, a in form.items()])
+        wanted = np.zeros(len(self.rows))
+        for c, a in form.items():
+            wanted[c] = _float(a, int(self.column[c]) - top)
+        found: Floats = self.solver.solve(wanted, trans="T")
+        return np.asarray(np.where(np.isfinite(found), found, np.inf))
+
+    def solved(self, right: Sequence[int], shift: int) -> tuple[list[int], list[int]] | None:
+        """Each unknown over its power of two, times 2**BITS, and how far it may be off."""
+        least = int(self.column.min())
+        up = [int(e) - least for e in self.column]
+        entries = Sparse.of(self.rows, len(self.rows))
+        times = _objects([a << up[c] for row in self.rows for c, a in row.items()])
+        first = np.flatnonzero(np.diff(entries.row, prepend=-1))
+        number, goal = _objects([0] * len(self.rows)), BITS - shift - least
+        # all over 2**BITS, or more where right sides have more digits than that
+        more = max(0, -goal)
+        wanted = _objects([b << (goal + more) for b in right])
+        best: tuple[int, Any, Any] | None = None
+        for _ in range(STEPS):
+            held = np.zeros(len(self.rows), dtype=object)
+            held[entries.row[first]] = np.add.reduceat(times * number[entries.column], first)
+            left = wanted - held * (1 << more)
+            # in floats: left_i 2**(least - row[i] - more), at most about 2**top
+            exponent = [least - int(e) - more for e in self.row]
+            top = max(
+                [v.bit_length() + e for v, e in zip(left, exponent, strict=True) if v],
+                default=-2_000,
+            )
+            if best is not None and top >= best[0]:
+                break
+            scaled = np.array([_float(v, e - top) for v, e in zip(left, exponent, strict=True)])
+            best = top, number, scaled
+            if top < 2:
+                break
+            step = self.solver.solve(scaled)
+            if not np.isfinite(step).all():
+                return None
+            number = number + _objects([_whole(v, top) for v in step.tolist()])
+        if best is None:
+            return None
+        top, number, scaled = best
+        wide = self._wide(scaled)
+        if wide is None:
+            return None
+        return number.tolist(), [1 + _whole(v, top) for v in wide.tolist()]
+
+    def _wide(self, left: Floats) -> Floats | None:
+        """(C,) how far a solution may be off of which `left` is missing; None where the matrix is
+        not proved to be regular.
+
+        With R the approximate inverse and G = 1 - R F, any solution y of F y = left has
+        y = R left + G y. So |y| <= |R left| + G max |y|, and max |y| <= max |R left| / (1 - max G),
+        where G is the sum of each row, all roundings counted.
+        """
+        size = len(left)
+        gross, turned = abs(self.matrix).T.tocsr(), self.matrix.T.tocsr()
+        most = int(np.diff(self.matrix.indptr).max())
+        lost, short = (most + 8) * UNIT, (size + 8) * UNIT
+        sums, found = np.empty(size), np.empty(size)
+        for start in range(0, size, SLICE):
+            rows = np.arange(start, min(start + SLICE, size))
+            unit = np.zeros((size, len(rows)))
+            unit[rows, rows - start] = 1.0
+            back = self.solver.solve(unit, trans="T")  # (C, S) rows of R
+            if not np.isfinite(back).all():
+                return None
+            size_of = np.abs(back)
+            off = np.abs(unit - turned @ back) + lost * (gross @ size_of + 1.0)
+            sums[rows] = off.sum(axis=0)
+            found[rows] = np.abs(left @ back) + short * (np.abs(left) @ size_of)
+            found[rows] += size_of.sum(axis=0) * 2.0**-1000  # what is too small for a float
+        sums, found = sums * (1 + short), found * (1 + short)
+        if not (sums.max() < 0.5 and np.isfinite(found).all()):
+            return None
+        return np.asarray((found + sums * (found.max() / (1 - sums.max()))) * (1 + 1e-9))
+
+
+def _float(value: int, shift: int) -> float:
+    """value times 2**shift, within two roundings."""
+    cut = max(0, value.bit_length() - 64)
+    return ldexp(float(value >> cut), cut + shift)
+
+
+def _whole(value: float, shift: int) -> int:
+    """value times 2**shift, rounded up."""
+    if not value:
+        return 0
+    top, bottom = value.as_integer_ratio()
+    return -((-top << max(shift, 0)) // (bottom << max(-shift, 0)))
+
+
+def _objects(values: Sequence[int]) -> Any:
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
+
+
+__all__ = ["Interval", "Regular", "Equation"]

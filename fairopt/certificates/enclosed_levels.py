@@ -1,0 +1,223 @@
+"""Tasks and max-min levels that equations determine, each enclosed, and that they keep every rule.
+
+What `exact_levels` asks of fractions that are written out is asked here of those that a regular
+system of equations in integers determines. The equations are *given*, and nothing is believed: that
+they are regular is proved (`enclosed`); that tasks keep every rule are inequalities between the
+integers that enclose them; what is just full is an equation, or follows from them in integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+from fairopt.certificates.enclosed import Equation, Interval, Regular
+from fairopt.certificates.exact_levels import ExactCase
+from fairopt.certificates.follows import Follows
+
+DIGITS = 200
+"""binary digits to which an end of an interval is told"""
+
+
+@dataclass(frozen=True)
+class TasksClaim:
+    """Equations that are to determine tasks.
+
+    Parameters
+    ----------
+    used : columns that they determine. fixed : amounts of others that are not 0.
+    groups : users of one level each; everybody who may hold anything is in one of them.
+    full : rows that are full. chosen : those of the equations that are regular, all others follow:
+        first one for each user of the groups, then one for each full row.
+    about : (C + G,) of used columns and of levels, above 0.
+    """
+
+    used: Sequence[int]
+    fixed: Mapping[int, Fraction]
+    groups: Sequence[Sequence[int]]
+    full: Sequence[int]
+    chosen: Sequence[int]
+    about: Sequence[float]
+
+
+def equations(
+    case: ExactCase, claim: TasksClaim
+) -> tuple[list[Equation], list[int], int, dict[int, int]]:
+    """Equations between used columns, then levels; right sides, over 2**shift; the shift; the
+    place of each column."""
+    place = {c: j for j, c in enumerate(claim.used)}
+    own: dict[int, list[int]] = {}
+    for c in claim.used:
+        if c < len(case.owner):
+            own.setdefault(case.owner[c], []).append(c)
+    fixed_of: dict[int, list[int]] = {}
+    for c in claim.fixed:
+        if c < len(case.owner):
+            fixed_of.setdefault(case.owner[c], []).append(c)
+    shift = max([v.denominator.bit_length() - 1 for v in claim.fixed.values()], default=0)
+    whole = {c: int(v * 2**shift) for c, v in claim.fixed.items()}
+    rows, right = list[Equation](), list[int]()
+    for j, users in enumerate(claim.groups):
+        for n in users:
+            w = case.weight[n]
+            row = {place[c]: case.score[c] * w.denominator for c in own.get(n, [])}
+            rows.append({**row, len(place) + j: -case.unit[n] * w.numerator})
+            held = sum([case.score[c] * whole[c] for c in fixed_of.get(n, [])])
+            right.append(-held * w.denominator)
+    at = {k: len(rows) + i for i, k in enumerate(claim.full)}
+    rows.extend([{} for _ in at])
+    right.extend([case.rhs[k] << shift for k in at])
+    for c, j in place.items():
+        for k, a in case.column[c].items():
+            if k in at:
+                rows[at[k]][j] = a
+    for c, v in whole.items():
+        for k, a in case.column[c].items():
+            if k in at:
+                right[at[k]] -= a * v
+    return rows, right, shift, place
+
+
+@dataclass(frozen=True)
+class TasksEnclosed:
+    """Tasks that keep every rule, as equations determine them.
+
+    Parameters
+    ----------
+    place : of each column among the unknowns. group : (N,) of each user, -1 of whoever may hold
+    nothing. full : rows that are just full.
+    """
+
+    case: ExactCase
+    claim: TasksClaim
+    system: Regular
+    place: dict[int, int]
+    group: list[int]
+    full: set[int]
+    _same: dict[tuple[int, int], bool] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, case: ExactCase, claim: TasksClaim) -> TasksEnclosed | None:
+        """None where they are not regular, or say nothing of somebody."""
+        rows, right, shift, place = equations(case, claim)
+        group = [-1] * len(case.open_)
+        for j, users in enumerate(claim.groups):
+            for n in users:
+                if group[n] >= 0:
+                    return None
+                group[n] = j
+        if any(columns and group[n] < 0 for n, columns in enumerate(case.open_)):
+            return None
+        size, chosen = len(claim.about), list(claim.chosen)
+        if len(chosen) != size or any(
+            v.denominator & (v.denominator - 1) for v in claim.fixed.values()
+        ):
+            return None
+        system = Regular.of(
+            [rows[k] for k in chosen], [right[k] for k in chosen], shift, claim.about
+        )
+        if system is None:
+            return None
+        return cls(case, claim, system, place, group, set(claim.full))
+
+    @cached_property
+    def follows(self) -> Follows:
+        """What follows from the equations."""
+        return Follows(self.system)
+
+    def amount(self, c: int) -> Interval:
+        """Where the amount of a column lies, over 2**bits; exact of those that are fixed."""
+        return self.system.value({self.place[c]: 1})
+
+    def below(self) -> list[int]:
+        """Columns of tasks that are not known to hold 0 or more."""
+        tasks = len(self.case.owner)
+        return [c for c in self.place if c < tasks and self.amount(c).low < 0]
+
+    @cached_property
+    def kept(self) -> bool:
+        """Whether all equations hold, and every rule; rows found to be just full are noted."""
+        rows, right, shift, _ = equations(self.case, self.claim)
+        others = sorted(set(range(len(rows))).difference(self.claim.chosen))
+        if self.below() or not all(self.follows.gives(rows[k], right[k]) for k in others):
+            return False
+        case, tasks = self.case, len(self.case.owner)
+        one = 1 << self.system.bits
+        open_ = set[int]().union(*case.open_)
+        fixed = self.claim.fixed
+        if any(c < tasks and (c not in open_ or v < 0) for c, v in fixed.items()):
+            return False
+        for c in self.place:
+            low, high = self.amount(c)
+            if c < tasks:
+                if c not in open_:
+                    return False
+                continue
+            least, most = case.low[c - tasks], case.high[c - tasks]
+            if (least is not None and low < least * one) or (
+                most is not None and high > most * one
+            ):
+                return False
+        for f, (least, most) in enumerate(zip(case.low, case.high, strict=True)):
+            v = fixed.get(tasks + f, Fraction(0))
+            if tasks + f not in self.place and (
+                (least is not None and v < least) or (most is not None and v > most)
+            ):
+                return False
+        forms: list[Equation] = [{} for _ in case.rhs]
+        left = [b << shift for b in case.rhs]
+        for c, j in self.place.items():
+            for k, a in case.column[c].items():
+                forms[k][j] = a
+        for c, v in fixed.items():
+            for k, a in case.column[c].items():
+                left[k] -= a * int(v * 2**shift)
+        for k, form in enumerate(forms):
+            if k in self.full:
+                continue
+            here = self.system.value({j: -a for j, a in form.items()}, left[k])
+            if here.low <= 0 and here.high >= 0 and self.follows.gives(form, left[k]):
+                self.full.add(k)
+            elif here.low < 0:
+                return False
+        return True
+
+    def level(self, n: int) -> Interval:
+        """Where the level of a user lies, over 2**bits."""
+        return self.system.value({len(self.place) + self.group[n]: 1})
+
+    def share(self, n: int) -> tuple[Fraction, Fraction]:
+        """The least and the most that a user holds."""
+        if self.group[n] < 0:
+            return Fraction(0), Fraction(0)
+        cut = max(0, self.system.bits - DIGITS - 64)
+        low, high = self.level(n)
+        while cut and low >> cut < 1 << DIGITS:
+            cut = max(0, cut - 64)
+        one = 1 << (self.system.bits - cut)
+        w = self.case.weight[n]
+        return w * Fraction(max(low >> cut, 0), one), w * Fraction(-(-high >> cut), one)
+
+    def equal(self, n: int, m: int) -> bool:
+        """Whether two users of a class have the same level."""
+        if self.case.rank[n] != self.case.rank[m]:
+            return False
+        a, b = sorted((self.group[n], self.group[m]))
+        if a == b:
+            return True
+        if (a, b) not in self._same:
+            first = len(self.place)
+            self._same[a, b] = self.follows.gives({first + a: 1, first + b: -1}, 0)
+        return self._same[a, b]
+
+    def by_then(self, n: int, m: int) -> bool:
+        """Whether user n is stopped in the round of m or before."""
+        rank = self.case.rank
+        if rank[n] != rank[m]:
+            return rank[n] < rank[m]
+        return self.level(n).high <= self.level(m).low or self.equal(n, m)
+
+
+__all__ = ["TasksClaim", "TasksEnclosed"]

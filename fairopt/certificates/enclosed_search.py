@@ -1,0 +1,280 @@
+"""Max-min levels enclosed, from an answer in floats: which equations its rounds mean.
+
+`exact_search` writes the fractions out; here only the equations that determine them are looked for,
+so that many columns may be in use. `enclosed_levels` and `enclosed_prices` judge what is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from fairopt import clock
+from fairopt.allocation import Allocation
+from fairopt.certificates.enclosed import Equation
+from fairopt.certificates.enclosed_levels import TasksClaim, TasksEnclosed
+from fairopt.certificates.enclosed_prices import Judge, PricesClaim, PricesEnclosed
+from fairopt.certificates.exact_parts import Part, near
+from fairopt.certificates.exact_search import TURNS, ExactSearch, searches
+from fairopt.certificates.follows import normal
+from fairopt.certificates.nearby.judged import looked_for
+from fairopt.certificates.nearby.rows import Lot
+from fairopt.instance import Bools, Floats
+
+COLUMNS, ENTRIES = 20_000, 20_000_000
+"""most columns in use, and most of them times users and rows: some seconds"""
+RANK = 1e-10
+"""part of an equation, measured at the answer, that others leave of it, and which counts as none"""
+SMALL = 1e-6
+"""part of a row by which flows near 0 are measured"""
+
+
+class EnclosedLevels(NamedTuple):
+    """Shares (N,) of every max-min optimum, between two fractions each; first: users who may be
+    those of the lowest level."""
+
+    low: tuple[Fraction, ...]
+    high: tuple[Fraction, ...]
+    first: tuple[int, ...]
+
+
+def enclosed_levels(alloc: Allocation) -> EnclosedLevels | None:
+    """The levels of an answer that `exact_search.taken` takes; None where nothing is proved."""
+    if not few(alloc) or clock.late():
+        return None
+    for search in searches(alloc):
+        with np.errstate(all="ignore"):
+            found = _found(search)
+        if found is not None:
+            return found
+    return None
+
+
+def few(alloc: Allocation) -> bool:
+    """Whether an answer is small enough to look for its levels."""
+    users, servers, resources = alloc.instance.shape
+    columns = int(np.count_nonzero(alloc.by_way))
+    rounds = alloc.level_prices if alloc.rounds is None else alloc.rounds
+    return (
+        columns <= COLUMNS
+        and columns * (users + servers * resources) <= ENTRIES
+        and looked_for(alloc, 0 if rounds is None else len(rounds))
+    )
+
+
+def _found(search: ExactSearch) -> EnclosedLevels | None:
+    held = _tasks(search)
+    if held is None or not held.kept:
+        return None
+    parts = list[PricesEnclosed]()
+    for lot, each in zip(search.lots, search.bundles, strict=True):
+        cheap = None
+        for part in each:
+            if len(part.rows) > 1 and cheap is None:
+                cheap = near(search.system, lot, search.used)[1]
+            found = _prices(search, held, lot, part, cheap)
+            if found is None:
+                return None
+            parts.append(found)
+    if not Judge(held).proved(parts):
+        return None
+    low, high = zip(*[held.share(n) for n in range(len(held.group))], strict=True)
+    case = held.case
+    least = min([(r, t / w) for r, t, w in zip(case.rank, high, case.weight, strict=True)])
+    keys = zip(case.rank, low, case.weight, strict=True)
+    first = [n for n, (r, t, w) in enumerate(keys) if (r, t / w) <= least]
+    return EnclosedLevels(low, high, tuple(first))
+
+
+def _tasks(search: ExactSearch) -> TasksEnclosed | None:
+    """The tasks that rounds determine, each 0 or more; None where there are none."""
+    case, used, tasks = search.case, search.used, len(search.case.owner)
+    groups = [part.users for parts in search.parts for part in parts if part.users]
+    if sum(map(len, groups)) > len(case.open_):
+        return None
+    must = sorted({k for parts in search.parts for part in parts for k in part.rows})
+    priced = set(must)
+    may = [k for k in search.full if k not in priced]
+    given = np.array([float(v) for v in search.given])
+    for _ in range(TURNS):
+        flows = [c for c in range(tasks, len(given)) if c not in set(used)]
+        matrix, size, ties = _matrix(search, used, given, groups, [*must, *may])
+        rows, columns = _chosen(matrix, len(matrix) - len(may))
+        # each user of a group whose tasks its level determines has a column that stands for it
+        homes = [c for c in ties.values() if c is not None]
+        basis = sorted([*homes, *[c for c in columns if c < len(used)]])
+        if len(columns) - len(basis) + len(homes) < len(groups):
+            return None  # a level that nothing determines
+        # equations: of each user, then of each row
+        order = [n for users in groups for n in users]
+        alone = [k for k, n in enumerate(order) if ties[n] is None]
+        chosen = [k for k, n in enumerate(order) if ties[n] is not None]
+        chosen += [alone[k] for k in rows if k < len(alone)]
+        each = [*must, *may]
+        mine = [each[k - len(alone)] for k in rows if k >= len(alone)]
+        full = [*must, *[k for k in mine if k not in priced]]
+        chosen += [len(order) + full.index(k) for k in mine]
+        kept = {used[c] for c in basis}
+        fixed = {c: search.given[c] for c in (*flows, *used) if c not in kept and search.given[c]}
+        about = [float(size[c]) for c in (*basis, *range(len(used), len(size)))]
+        claim = TasksClaim([used[c] for c in basis], fixed, groups, full, chosen, about)
+        held = TasksEnclosed.of(case, claim)
+        if held is None:
+            return None
+        gone = set(held.below())
+        if not gone:
+            return held
+        used = [c for c in used if c not in gone]
+    return None
+
+
+def _matrix(
+    search: ExactSearch,
+    used: Sequence[int],
+    given: Floats,
+    groups: Sequence[Sequence[int]],
+    rows: Sequence[int],
+) -> tuple[Floats, Floats, dict[int, int | None]]:
+    """Equations in floats between used columns and levels of groups, each in its size: those of
+    users of no column, then rows, from which a column of each other user is eliminated; sizes; the
+    place of that column."""
+    case, system, tasks = search.case, search.system, len(search.case.owner)
+    matrix = system.low.matrix.tocsr()[np.array(rows, dtype=np.int64)][:, used].toarray()
+    size, at = np.abs(given[list(used)]), np.array(used)
+    most = system.size[list(rows)] * system.row_unit[list(rows)]
+    for j in np.flatnonzero(at >= tasks).tolist():
+        some = np.flatnonzero(matrix[:, j])
+        room = float((most[some] / np.abs(matrix[some, j])).min()) if len(some) else 1.0
+        size[j] = max(size[j], SMALL * room)
+    own: dict[int, list[int]] = {}
+    for j, c in enumerate(used):
+        if c < tasks:
+            own.setdefault(case.owner[c], []).append(j)
+    worth = np.array([case.score[c] / case.unit[case.owner[c]] if c < tasks else 0.0 for c in used])
+    worth = worth * size
+    level = np.ones(len(groups))
+    for g, users in enumerate(groups):
+        t = max([float(worth[own.get(n, [])].sum() / case.weight[n]) for n in users])
+        level[g] = t if t > 0 else 1.0
+    matrix = np.hstack([matrix * size, np.zeros((len(rows), len(groups)))])
+    matrix /= np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)[:, None]
+    ties: dict[int, int | None] = {}
+    alone = list[Floats]()
+    for g, users in enumerate(groups):
+        for n in users:
+            mine = own.get(n)
+            if mine is None:
+                ties[n] = None
+                alone.append(np.eye(1, matrix.shape[1], len(used) + g)[0])
+                continue
+            home = ties[n] = max(mine, key=lambda j: worth[j])
+            for j in mine:
+                if j != home:
+                    matrix[:, j] -= matrix[:, home] * (worth[j] / worth[home])
+            part = level[g] * float(case.weight[n]) / worth[home]
+            matrix[:, len(used) + g] += matrix[:, home] * part
+            matrix[:, home] = 0.0
+    return np.vstack([*alone, matrix]), np.concatenate([size, level]), ties
+
+
+def _chosen(matrix: Floats, must: int) -> tuple[list[int], list[int]]:
+    """Rows, those first that must hold, and columns of a regular part: of each row the column of
+    which most is left."""
+    left, rows, columns = matrix.copy(), list[int](), list[int]()
+    top = np.maximum(np.abs(left).max(axis=1, initial=0.0), 1e-300)
+    left /= top[:, None]
+    for start, end in ((0, must), (must, len(left))):
+        for row in range(start, end):
+            at = int(np.argmax(np.abs(left[row]))) if left.shape[1] else 0
+            if not left.shape[1] or not abs(left[row, at]) > RANK:
+                continue
+            rows.append(row)
+            columns.append(at)
+            below = row + 1 + np.flatnonzero(left[row + 1 :, at])
+            some = np.flatnonzero(left[row])
+            factor = left[below, at] / left[row, at]
+            left[np.ix_(below, some)] -= factor[:, None] * left[row, some]
+            left[below, at] = 0.0
+    return rows, columns
+
+
+def _prices(
+    search: ExactSearch, held: TasksEnclosed, lot: Lot, part: Part, cheap: Bools | None
+) -> PricesEnclosed | None:
+    """The prices of a part, in units of those of its lot."""
+    case, system, tasks = search.case, search.system, len(search.case.owner)
+    price = lot.price[0] / system.row_unit
+    used = [*held.place, *held.claim.fixed]
+    payers, rows = set(part.payers), list(part.rows)
+    home: dict[int, int] = {}
+    for c in used:
+        if c < tasks and case.owner[c] in payers:
+            home.setdefault(case.owner[c], c)
+    if none := sorted(n for n in payers.difference(home) if case.open_[n]):
+        cost = system.columns.cost(lot.price[0])
+        for n in none:  # who holds nothing pays where it would pay least
+            home[n] = min(case.open_[n], key=lambda c: cost[c] / system.columns.score[c])
+    for _ in range(TURNS):
+        about = {k: Fraction(float(price[k])) / search.unit(k) for k in rows}
+        first = max(rows, key=lambda k: float(lot.price[0, k] * system.size[k]))
+        size = {k: float(about[k] / about[first]) for k in rows}
+        others = [k for k in rows if k != first]
+        touched = {c for k in rows for c in case.row[k]}
+        must = [c for c in used if c in touched and (c < tasks or c in held.place)]
+        may = list[int]()
+        if cheap is not None:
+            mine = {c for c in touched.difference(used) if c < tasks and case.owner[c] in home}
+            may = [c for c in sorted(mine) if cheap[c]]
+        claim = PricesClaim(
+            others,
+            {first: Fraction(1)},
+            home,
+            part.users,
+            [],
+            [size[k] for k in others],
+            about[first],
+        )
+        columns, matrix, most = _equations(held, claim, must, may)
+        chosen, places = _chosen(matrix, most)
+        claim = replace(claim, chosen=[columns[k] for k in chosen])
+        if len(chosen) < len(others):  # what nothing determines is kept as it is
+            known = [others[j] for j in sorted(places)]
+            fixed = {k: Fraction(size[k]) for k in rows if k not in set(known)}
+            claim = replace(claim, rows=known, fixed=fixed, about=[size[k] for k in known])
+        found = PricesEnclosed.of(held, claim)
+        if found is None:
+            return None
+        gone = set(found.below())
+        if not gone:
+            return found
+        rows = [k for k in rows if k not in gone]
+    return None
+
+
+def _equations(
+    held: TasksEnclosed, claim: PricesClaim, must: Sequence[int], may: Sequence[int]
+) -> tuple[list[int], Floats, int]:
+    """Columns whose equations differ, these in floats, each price in its size, and how many of the
+    first must hold."""
+    known, columns, forms = set[tuple[tuple[int, int], ...]](), list[int](), list[Equation]()
+    for c in (*must, *may):
+        form, last = claim.form(held.case, c)
+        key = normal(form, last)
+        if key and form and key not in known:
+            known.add(key)
+            columns.append(c)
+            forms.append(form)
+    most = len(set(must).intersection(columns))
+    matrix = np.zeros((len(forms), len(claim.rows)))
+    for row, form in zip(matrix, forms, strict=True):
+        top = max([a.bit_length() for a in form.values()])
+        for j, a in form.items():
+            row[j] = a / (1 << top) * claim.about[j]
+    return columns, matrix, most
+
+
+__all__ = ["EnclosedLevels", "enclosed_levels", "few"]

@@ -1,0 +1,157 @@
+"""Solutions that are enclosed, beside the same in fractions; what follows from equations; answers
+whose levels are proved so."""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt.certificates import judged
+from fairopt.certificates.enclosed import Regular
+from fairopt.certificates.enclosed_search import enclosed_levels
+from fairopt.certificates.exact_search import exact_levels
+from fairopt.certificates.exact_verdict import ALL_ROUNDS
+from fairopt.certificates.follows import Follows
+from fairopt.certificates.lifted import Sparse, lifted
+
+
+def equations(rng: np.random.Generator, size: int, digits: int):
+    """Rows of few entries, and right sides, of a regular system."""
+    rows = []
+    for i in range(size):
+        row = {int(j): int(rng.integers(-(2**digits), 2**digits)) for j in rng.integers(0, size, 2)}
+        rows.append({**{j: a for j, a in row.items() if a}, i: int(rng.integers(1, 2**digits)) * 4})
+    return rows, [int(b) for b in rng.integers(-(2**digits), 2**digits, size)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 40])
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_enclosed_is_the_solution(size: int, seed: int) -> None:
+    rng = np.random.default_rng([size, seed])
+    rows, right = equations(rng, size, 53)
+    shift = int(rng.integers(0, 80))
+    number, bottom = lifted(Sparse.of(rows, size), np.array(right, dtype=object))
+    exact = [F(v, bottom) / 2**shift for v in number]
+    system = Regular.of(rows, right, shift, [abs(float(v)) or 1.0 for v in exact])
+    assert system is not None
+    for middle, wide, x in zip(system.middle, system.wide, exact, strict=True):
+        assert abs(x * 2**system.bits - middle) <= wide
+        assert wide <= 2**-300 * abs(x) * 2**system.bits + 1
+    form, more = {0: 3, size - 1: -5}, 7
+    low, high = system.value(form, more)
+    value = sum(a * exact[j] for j, a in form.items()) + F(more, 2**shift)
+    assert low <= value * 2**system.bits <= high
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{0: 1, 1: 2}, {0: 2, 1: 4}],
+        [{0: 1, 1: 2}, {0: 2**60, 1: 2**61 + 1}],  # regular, but floats do not tell
+        [{0: 1}, {0: 1}],
+        [{0: 1, 1: 1, 2: 1}, {0: 1, 1: -1}, {0: 3, 1: 1, 2: 2}],
+    ],
+)
+def test_what_is_not_proved_to_be_regular_encloses_nothing(rows) -> None:
+    assert Regular.of(rows, [1] * len(rows), 0, [1.0] * len(rows)) is None
+
+
+@pytest.mark.parametrize("digits", [4, 53])
+@pytest.mark.parametrize("seed", range(6))
+def test_what_follows_is_a_sum_of_equations(digits: int, seed: int) -> None:
+    rng = np.random.default_rng([digits, seed])
+    rows, right = equations(rng, 12, digits)
+    # two that are multiples of others, and two that are equal
+    rows[3], right[3] = {3: 2, 4: -3}, 0
+    rows[7], right[7] = {7: 5, 4: 1}, 0
+    system = Regular.of(rows, right, 0, [1.0] * 12)
+    assert system is not None
+    follows = Follows(system)
+    for some in ([0], [3], [3, 7], [0, 5], [1, 2, 3, 9], [*range(12)]):
+        times = {k: int(v) for k, v in zip(some, rng.integers(1, 99, len(some)), strict=True)}
+        form: dict[int, int] = {}
+        for k, y in times.items():
+            for j, a in rows[k].items():
+                form[j] = form.get(j, 0) + a * y
+        last = sum(right[k] * y for k, y in times.items())
+        assert follows.gives(form, last)
+        assert not follows.gives(form, last + 1)
+        assert not follows.gives({**form, 11: form.get(11, 0) + 1}, last)
+
+
+def test_nothing_follows_from_numbers_that_are_almost_equal() -> None:
+    """Unknowns that agree to two hundred digits of two, and differ."""
+    big = 2**340
+    rows = [{0: 1}, {1: big, 0: -big - 1}, {2: 1, 0: 1, 1: 1}]
+    system = Regular.of(rows, [1, 0, 3], 0, [1.0] * 3)
+    assert system is not None
+    follows = Follows(system)
+    assert follows.gives({1: big, 0: -big - 1}, 0)
+    assert not follows.gives({1: 1, 0: -1}, 0)
+    assert not follows.gives({2: 1, 0: 2}, 3)
+
+
+def draw(kind: str, seed: int, users: int = 12, servers: int = 5, part: float = 0.4) -> fo.Instance:
+    rng = np.random.default_rng([seed, users])
+    demand, capacity = rng.lognormal(0, 1, (users, 3)), rng.lognormal(2, 1, (servers, 3))
+    may = rng.random((users, servers)) < part
+    may[np.arange(users), rng.integers(0, servers, users)] = True
+    weight, limit = np.ones(users), np.full(users, np.inf)
+    if "whole" in kind:
+        demand = rng.integers(1, 9, (users, 3)).astype(float)
+        capacity = rng.integers(9, 60, (servers, 3)).astype(float)
+    if "limit" in kind:
+        limit = np.where(rng.random(users) < 0.4, rng.integers(1, 6, users), np.inf)
+    if "alike" in kind:
+        of = rng.integers(0, users // 3, users)
+        demand, may, limit = demand[of], may[of], limit[of]
+    if "servers" in kind:
+        of = rng.integers(0, 2, servers)
+        capacity, may = capacity[of], may | may[:, of]
+    if "weights" in kind:
+        weight = 10 ** rng.uniform(-3, 3, users)
+    return fo.Instance(demand, capacity, placement=may, weight=weight, limit=limit)
+
+
+KINDS = ("", "whole", "limit", "whole limit", "alike", "alike servers limit", "weights")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_levels_are_those_in_fractions(kind: str, seed: int) -> None:
+    inst = draw(kind, seed)
+    alloc = fo.solve(inst, fo.MaxMin(), uncertified="return")
+    exact, found = exact_levels(alloc), enclosed_levels(alloc)
+    assert exact is not None and found is not None
+    for low, high, share in zip(found.low, found.high, exact.share, strict=True):
+        assert low <= share <= high <= low * (1 + F(1, 2**150))
+    assert [inst.users[n] for n in found.first] == sorted(exact.rounds[0], key=inst.users.index)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_larger_clusters_are_certified_by_fractions(kind: str) -> None:
+    alloc = fo.solve(draw(kind, 1, 150, 40, 0.05), fo.MaxMin("tasks"))
+    found = alloc.certificate
+    assert np.count_nonzero(alloc.by_way) > 150
+    assert found is not None and found.certified and found.checks[-1].name == ALL_ROUNDS
+    for (low, high), share in zip(found.intervals, alloc.shares, strict=True):
+        assert (
+            low <= share * (1 + 1e-9) and share <= high * (1 + 1e-9) and high <= low * (1 + 1e-14)
+        )
+
+
+@pytest.mark.parametrize("kind", ["limit", "whole limit"])
+@pytest.mark.parametrize("part", [1e-5, 1e-2])
+def test_forged_answers_are_not_certified(kind: str, part: float) -> None:
+    alloc = fo.solve(draw(kind, 2, 130, 40, 0.1), fo.MaxMin("tasks"))
+    assert np.count_nonzero(alloc.by_way) > 150 and alloc.level_prices is not None
+    rng = np.random.default_rng(3)
+    tasks = alloc.tasks.copy()
+    tasks[rng.integers(130)] *= 1 - part
+    prices = [p * rng.uniform(0.5, 2, p.shape) for p in alloc.level_prices]
+    assert not judged(alloc.with_(tasks=tasks, certificate=None)).certified
+    forged = alloc.with_(tasks=tasks, level_prices=prices, certificate=None)
+    assert enclosed_levels(forged) is None and not judged(forged).certified
