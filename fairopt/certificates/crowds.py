@@ -177,13 +177,14 @@ def crowded(
         return found
     user, row, at = uses.user, uses.row, stage[uses.user]
     part, share = uses.part, uses.share
-    for turn in turns:
-        none = np.zeros(len(turn.row))
-        row, asked = np.concatenate([row, turn.row]), np.concatenate([asked, turn.asked])
-        at = np.concatenate([at, np.full(len(none), turn.stage)])
+    if turns:
+        many = [len(turn.row) for turn in turns]
+        none = np.zeros(sum(many))
+        row = np.concatenate([row, *[turn.row for turn in turns]])
+        asked = np.concatenate([asked, *[turn.asked for turn in turns]])
+        at = np.concatenate([at, np.repeat([turn.stage for turn in turns], many)])
         user = np.concatenate([user, np.zeros(len(none), dtype=np.int64)])
-        part, share = np.concatenate([part, none]), np.concatenate([share, none])
-        own = np.concatenate([own, none])
+        part, share, own = (np.concatenate([each, none]) for each in (part, share, own))
     short = np.bincount(row, asked + own, len(uses.left)) > uses.left
     keep = np.flatnonzero(short[row])
     if not len(keep):

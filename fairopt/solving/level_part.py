@@ -25,6 +25,8 @@ USED = 1e-9
 """part of a share that is no use of a server, and of all money that is no price"""
 KEPT = 3_000
 """pairs of a part up to which one kept HiGHS model is faster than a level of the interior method"""
+MANY = 100_000
+"""pairs of a part beyond which a kept model comes to no end: levels of the interior method first"""
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,8 @@ class ClusterPart:
         users, few stop at it, and the simplex method finds it in about one pivot a user.
         """
         inst, (n, i) = self.instance, self.instance.pairs
-        if len(n) <= KEPT:
-            return True
+        if len(n) <= KEPT or len(n) > MANY:
+            return len(n) <= KEPT
         users, servers, resources = inst.shape
         size = inst.weight[n] / self.score[n, i]  # tasks per unit of level
         with np.errstate(divide="ignore", over="ignore"):
@@ -195,11 +197,14 @@ class ClusterPart:
         value = float(height[rising].min())
         # make the levels of the stopped users exactly equal and their rows exactly full
         mine[rising] *= (value / height[rising])[:, None]
+        pool = np.where(inst.pool > 0, inst.pool, 1.0)
+        if rising.all():  # all as much higher as fills the fullest row
+            value /= float((inst.used(mine) / pool).max())
+            mine *= value / float(height.min())
         mine = fitted(inst, self._at_limits(mine))
         mine[np.ix_(~stopped, self.full)] = 0.0
         if careful or not stopped.all():  # the proofs of later levels depend on this one
             mine = exactly_full(inst, self.score, mine, stopped, level.full)
-        pool = np.where(inst.pool > 0, inst.pool, 1.0)
         rows = [(int(a), int(b)) for a, b in np.argwhere(level.full)]
         step = self._step("interior", value, np.flatnonzero(rising), rows)
         found.append((money / pool / float(money.sum()), step))

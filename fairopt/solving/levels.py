@@ -13,6 +13,7 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import judged
 from fairopt.certificates.nearby.verdict import mended
+from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import SolverFailure
 from fairopt.instance import Floats, Instance
 from fairopt.solving.best import Best, Rung
@@ -20,7 +21,7 @@ from fairopt.solving.engines.interior.behind import Behind
 from fairopt.solving.engines.point import How
 from fairopt.solving.engines.polish.levels import polished, settled
 from fairopt.solving.engines.programs import conic, sequence
-from fairopt.solving.level_part import ClusterPart, LevelsFound, in_order
+from fairopt.solving.level_part import MANY, ClusterPart, LevelsFound, in_order
 
 SMALL = 3_000
 """for instances of up to so many pairs, levels of the interior method are made exact"""
@@ -65,8 +66,14 @@ class LevelsLadder(Best):
 
     @staticmethod
     def wants(way: str) -> Callable[[LevelsLadder], bool]:
-        """Whether a way is still worth trying."""
-        return lambda ladder: ladder.error > SHARP and not (way == "kept" and ladder.models)
+        """Whether a way is still worth trying: of many pairs each takes minutes for what is
+        certified already."""
+
+        def worth(ladder: LevelsLadder) -> bool:
+            enough = TOLERANCE if len(ladder.instance.pairs[0]) > MANY else SHARP
+            return ladder.error > enough and not (way == "kept" and ladder.models)
+
+        return worth
 
     def by(self, way: str, how: How) -> bool:
         """All levels in one way, made finer where that helps; whether no other way can gain."""
@@ -194,7 +201,7 @@ def _of_part(
     if len(part.servers) == 1 and way in OURS:
         level = part.filled()
     begin = None if start is None or way != "auto" else part.begin(start)
-    soon = few or (begin is not None and begin.vertex)
+    soon = (few or (begin is not None and begin.vertex)) and len(part.instance.pairs[0]) <= MANY
     first = way in ("kept", "refined") or (way == "auto" and (soon or part.soon()))
     if level is None and first:
         level = part.kept(counting, way == "refined", begin)
