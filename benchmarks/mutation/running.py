@@ -45,7 +45,11 @@ ASKED = (
 """tests of what is asked and of how it is read, the quickest first"""
 CARRIED = ("certificates/test_crowds", "certificates/test_carried", "certificates/test_shifted")
 """tests of errors of earlier rounds, the quickest first"""
-EXACT = ("certificates/test_exact_proof", "certificates/test_exact_levels")
+EXACT = (
+    "certificates/test_exact_proof",
+    "certificates/test_exact_levels",
+    "certificates/test_enclosed",
+)
 """tests of levels in exact fractions, the quickest first"""
 NEARBY = (
     "certificates/test_nearby",
@@ -76,12 +80,17 @@ TESTS = {
     "places": ("certificates/test_bound", "certificates/test_places", *THEOREM),
     "losses": ("certificates/test_losses", "certificates/test_scale", *THEOREM),
     "digits": ("certificates/test_digits", *THEOREM, "certificates/test_points"),
+    "enclosed": EXACT,
+    "enclosed_levels": EXACT,
+    "enclosed_prices": EXACT,
+    "enclosed_search": EXACT,
     "exact": ("certificates/test_exact",),
     "exact_levels": EXACT,
     "exact_parts": EXACT,
     "exact_search": EXACT,
     "exact_verdict": EXACT,
     "feasibility": ("certificates/test_alpha_fair",),
+    "follows": EXACT,
     "guess": ("certificates/test_alpha_fair",),
     "levels": ("certificates/test_levels", "solving/test_levels"),
     "nearby": NEARBY,

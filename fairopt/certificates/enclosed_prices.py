@@ -119,7 +119,7 @@ class PricesEnclosed:
         held, claim, case = self.held, self.claim, self.held.case
         tasks, used = len(case.owner), {**held.place, **held.claim.fixed}
         priced = [*claim.rows, *claim.fixed]
-        if self.below() or min(claim.fixed.values(), default=Fraction(0)) < 0:
+        if self.below() or claim.scale <= 0 or any(v < 0 for v in claim.fixed.values()):
             return False
         if not held.full.issuperset(priced):
             return False
