@@ -123,7 +123,8 @@ def carried(
                     up[mine] = room[mine] + np.where(fall > 0, fall / paid.own, 0.0)
                     # who falls for nothing, to a corner at its limit, is stopped by that limit
                     less[mine] += np.where((rise > 0) & (gives > 0), rise / here, 0.0)
-                    level_wise = left_open / gives
+                    # of one round nobody asks further: one user may have all that rounding hides
+                    level_wise = left_open / (np.fmin(gives, paid.own) if rounds == 1 else gives)
                 rounding[mine] = lost[mine] + np.where(gives > 0, level_wise, ROUNDING)
                 if not len(reached):
                     down[mine] = np.minimum(less[mine] + drop[mine], top[mine])

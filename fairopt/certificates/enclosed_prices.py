@@ -98,6 +98,8 @@ class PricesEnclosed:
             return None
         if any(v.denominator & (v.denominator - 1) for v in claim.fixed.values()):
             return None
+        if claim.scale <= 0:
+            return None
         forms = [claim.form(held.case, c) for c in claim.chosen]
         rows, right = [form for form, _ in forms], [-last for _, last in forms]
         system = Regular.of(rows, right, claim.shift, claim.about)
@@ -225,10 +227,15 @@ class Judge:
         priced = self._cost(parts)
         if priced is None or self.score.min() < 2.0**-SPREAD:
             return False
-        cost, gross = priced
-        who, where = np.array([*home]), np.array([*home.values()])
+        cost, gross = (sum(each) for each in zip(*priced, strict=True))
+        who = np.array([*home])
         value, most = np.zeros(len(case.open_)), np.zeros(len(case.open_))
-        value[who], most[who] = cost[where] / self.score[where], gross[where] / self.score[where]
+        # at the prices of each part what its own home costs: one that holds nothing may be dearer
+        # at those of another
+        for part, (own, paid) in zip(parts, priced, strict=True):
+            n, where = np.array([*part.claim.home], dtype=np.int64), [*part.claim.home.values()]
+            value[n] += own[where] / self.score[where]
+            most[n] += paid[where] / self.score[where]
         if (value[who] <= CLEAR * most[who]).any():  # the share of whoever pays costs something
             return False
         pays = most[self.owner] * self.score
@@ -250,27 +257,28 @@ class Judge:
                 return False
         return True
 
-    def _cost(self, parts: Sequence[PricesEnclosed]) -> tuple[Floats, Floats] | None:
-        """(P + F,) what columns cost, and all that is paid for and by them; None where floats do
-        not tell."""
+    def _cost(self, parts: Sequence[PricesEnclosed]) -> list[tuple[Floats, Floats]] | None:
+        """For each part (P + F,) what columns cost, and all that is paid for and by them; None
+        where floats do not tell."""
         size = len(self.held.case.column)
-        rows = list[tuple[int, float, int]]()
-        for part in parts:
+        rows = list[tuple[int, int, float, int]]()
+        for i, part in enumerate(parts):
             prices = part.prices()
             if prices is None:
                 return None
-            rows.extend([(k, p, up + self._row(k)[2]) for k, (p, up) in prices.items()])
-        top, bottom = (f([up for _, _, up in rows]) for f in (max, min))
-        least = min([float(np.abs(self._row(k)[1]).min(initial=1.0)) for k, _, _ in rows])
+            rows.extend([(i, k, p, up + self._row(k)[2]) for k, (p, up) in prices.items()])
+        top, bottom = (f([up for *_, up in rows]) for f in (max, min))
+        least = min([float(np.abs(self._row(k)[1]).min(initial=1.0)) for _, k, _, _ in rows])
         if top - bottom > SPREAD or least < 2.0**-SPREAD:
             return None
-        cost, gross = np.zeros(size), np.zeros(size)
-        for k, p, up in rows:
+        found = [(np.zeros(size), np.zeros(size)) for _ in parts]
+        for i, k, p, up in rows:
             column, entry, _ = self._row(k)
             paid = entry * ldexp(p, up - top)
+            cost, gross = found[i]
             cost[column] += paid
             gross[column] += np.abs(paid)
-        return cost, gross
+        return found
 
     def _row(self, k: int) -> tuple[Ints, Floats, int]:
         """Columns and entries of a row, over a power of two."""

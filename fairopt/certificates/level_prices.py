@@ -260,7 +260,9 @@ def _left(alloc: Allocation, factor: float, asked: Bools) -> Floats:
     """(I, R) part of each resource that is left, beyond the rounding of the tasks that use it."""
     inst = alloc.instance
     left = np.where(asked, np.maximum(0.0, 1.0 - alloc.utilisation * factor), 0.0)
-    for i, r in np.argwhere((left > ROUNDING) & (left < NEAR)).tolist():
+    # a float's sum of many may also be too much, by as many roundings
+    few = len(alloc.held) * 2.0**-53 <= ROUNDING
+    for i, r in np.argwhere(asked & (left < NEAR) & ((left > ROUNDING) | (not few))).tolist():
         demand = inst.demand[..., r] if inst.demand.ndim == 2 else inst.demand[:, i, r]
         part = alloc.held[:, i] * (demand / inst.pool[i, r])
         left[i, r] = max(0.0, 1.0 - float(part.sum()) * factor)

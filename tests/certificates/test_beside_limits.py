@@ -119,3 +119,25 @@ def test_limits_that_fill_a_row_alone_are_no_single_round() -> None:
     alloc = fo.solve(inst, fo.MaxMin("tasks"))
     assert Order(alloc).rounds == 2
     assert alloc.certificate.certified
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_what_sums_of_floats_hide_is_still_left(tied: bool) -> None:
+    """Users of next to nothing at their limits, added to a half one by one in floats, come to
+    4e-13 too much. That much of the row is left, and a light user is due 4e-5 more of it: whether
+    those at limits are of its level or below it."""
+    users, each, light = 15_000, 2.9e-17, 1e-8
+    tasks = np.concatenate([[0.5], np.full(users, each), [1.0], [light - 3.98e-13]])
+    demand = np.zeros((users + 3, 2))
+    demand[:, 0] = 1.0
+    demand[-2] = 0.5 - users * each - light, 1.0  # whom the second resource stops
+    weight = tasks.copy()
+    if not tied:
+        weight[: users + 1] *= 2.0
+    limit = np.append(tasks[: users + 1], [np.inf, np.inf])
+    inst = fo.Instance(demand, [[1.0, 1.0]], limit=limit, weight=weight)
+    prices = [[[1.0, 0.0]], [[0.0, 1.0]]]
+    alloc = fo.Allocation(inst, fo.MaxMin("tasks"), tasks[:, None], level_prices=prices)
+    left = 1 - sum(Fraction(d) * Fraction(x) for d, x in zip(demand[:, 0], tasks, strict=True))
+    assert left > Fraction(3.9e-5) * Fraction(light) and alloc.used[0, 0] > 1 - 1e-15
+    assert Order(alloc).bounds.residual[-1] > 3.9e-5

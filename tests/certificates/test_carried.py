@@ -165,3 +165,13 @@ def test_what_the_same_prices_prove_is_missing_once() -> None:
     some = replace(alone, open=np.array([np.nan, 1e-3]))
     found = carried(stage, room, np.zeros(3), [some, third], None)
     np.testing.assert_allclose(found.down[2], 4e-3)
+
+
+def test_of_one_level_rounding_may_be_all_one_users() -> None:
+    """Two last digits of a row are left for a user of as little: it is due twice what it holds."""
+    left = 4 * 2.0**-52
+    inst = fo.Instance([[1.0, 1.0], [1.0, 0.0]], [[1.0 + left, 1.0]], weight=[1.0, left / 2])
+    for part, right in ((0.5, False), (1.0, True)):
+        tasks, prices = [[1.0], [left * part]], [[[1.0, 0.0]], [[0.0, 1.0]]]
+        alloc = fo.Allocation(inst, fo.MaxMin("tasks"), tasks, level_prices=prices)
+        assert fo.certify(alloc).certified == right

@@ -216,3 +216,23 @@ def test_who_is_due_nothing_may_hold_nothing() -> None:
     found = fo.solve(inst, fo.MaxMin("tasks")).certificate
     assert found is not None and found.certified and found.checks[-1].name == ALL_ROUNDS
     assert found.intervals[2] == (0.0, 0.0) and found.gap == 0
+
+
+def test_a_home_that_holds_nothing_is_as_dear_as_at_the_prices_that_name_it() -> None:
+    """The second class holds nothing, and may have three on a row with room: that its home costs
+    something at the prices of the first class is no value of its share."""
+    of = case([({0: 1, 2: 1}, 1), ({1: 1}, 3), ({2: 1}, 1)], [0, 0, 1], rank=[1, 0])
+    tasks = TasksEnclosed.of(of, TasksClaim([2], {}, [[1], [0]], [0, 2], [0, 1, 2], [1.0] * 3))
+    assert tasks is not None and tasks.kept
+
+    def part(row: int, home: dict[int, int], users: list[int]) -> PricesEnclosed:
+        claim = PricesClaim([], {row: F(1)}, home, users, [], [], F(1))
+        found = PricesEnclosed.of(tasks, claim)
+        assert found is not None and found.kept
+        return found
+
+    first, second = part(0, {1: 2}, [1]), part(2, {0: 0, 1: 2}, [0])
+    judge = Judge(tasks)
+    assert judge._prove([1], [first])
+    assert not judge._prove([0], [second])
+    assert not judge._prove([0], [second, first])

@@ -35,8 +35,9 @@ def of_rounds(
     Where few columns are in use nothing is certified but in fractions: how far the point nearby is
     from the optimum is an estimate, which some chains of users outrun.
     """
-    several = rounds > 1 and verdict.verdict != REFUTED
-    if not several or not has_fractions(alloc):
+    # one round whose rounding matters to somebody is asked as several are
+    asked = verdict.verdict == UNPROVED or (rounds > 1 and verdict.verdict == CERTIFIED)
+    if not asked or not has_fractions(alloc):
         return at_nearby(alloc, verdict, order, rounds, tolerance)
     if (exact := in_fractions(alloc, alloc, verdict, ROUNDS, tolerance)) is not None:
         return exact
@@ -48,6 +49,8 @@ def of_rounds(
         if exact is not None and exact.verdict != UNPROVED:
             return exact
     found = at_nearby(alloc, verdict, order, rounds, tolerance)
+    if rounds < 2:
+        return found
     none = Check.of("levels are not proved in exact fractions", 1.0, 0.0, "")
     return replace(found, verdict=UNPROVED, checks=(*found.checks, none), bounded=False)
 
