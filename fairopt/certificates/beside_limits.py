@@ -77,10 +77,9 @@ def beside_limits(
         if not len(mine):
             continue
         given = np.bincount(part, own * down)[part[mine]]
-        paid = np.bincount(part[free], own[free], len(low))[part[mine]]
         with np.errstate(divide="ignore", invalid="ignore"):
             up[mine] += given / own[mine]
-            rounding[mine] *= float(own.sum()) / paid
+            rounding[mine] *= float(own.sum()) / own[mine]  # one may have all that it hides
     bounds = Bounds(np.where(np.isnan(up), np.inf, up), down, rounding)
     return bounds if float(bounds.residual.max()) <= TOLERANCE else None
 

@@ -171,8 +171,8 @@ def test_rounds_are_told_in_order() -> None:
     assert found is not None and found[1] == [[1], [0]]
 
 
-INST = fo.Instance([[1.0], [3.0], [1.0]], [[6.0]], limit=[0.7, 0.4, np.inf])
-"""0.7, 0.4 and 4.1 of a row, as fractions of floats"""
+INST = fo.Instance([[1.0, 1.0], [3.0, 0.0], [1.0, 0.0]], [[6.0, 0.7]], limit=[np.inf, 0.4, np.inf])
+"""0.7, 0.4 and 4.1, as fractions of floats: stopped by a row, by a limit, by the other row"""
 
 
 @pytest.mark.parametrize(
