@@ -83,6 +83,8 @@ def _found(search: ExactSearch) -> EnclosedLevels | None:
     if not Judge(held).proved(parts):
         return None
     low, high = zip(*[held.share(n) for n in range(len(held.group))], strict=True)
+    if any(most > 0 and not least for least, most in zip(low, high, strict=True)):
+        return None  # nothing and next to nothing are not told apart
     case = held.case
     least = min([(r, t / w) for r, t, w in zip(case.rank, high, case.weight, strict=True)])
     keys = zip(case.rank, low, case.weight, strict=True)
