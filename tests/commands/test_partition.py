@@ -149,7 +149,8 @@ def test_what_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_killed_on_the_way_it_goes_on_to_the_same_bytes(tmp_path: Path, how: int) -> None:
-    fo.write_partitions(cluster(500), tmp_path / "in", 100)
+    # so many users that seconds are left when the first state is written
+    fo.write_partitions(cluster(2000), tmp_path / "in", 100)
     command = ["solve-partitions", str(tmp_path / "in"), "-o"]
     out, state = tmp_path / "two", tmp_path / "two" / "state.npz"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

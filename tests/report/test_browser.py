@@ -319,9 +319,7 @@ def test_a_served_plan_is_asked_in_the_browser(chromium, files):
         page.get_by_label("Change", exact=True).fill("weight.nobody=2")
         page.get_by_role("button", name="Ask", exact=True).click()
         page.wait_for_selector("text=nobody")
-        page.wait_for_function(
-            "document.querySelector('[role=status]').textContent.includes('wanted')"
-        )
+        page.wait_for_selector("[role=status]:has-text('wanted')")
         page.get_by_label("Without weight.nobody=2").click()
         page.wait_for_selector("text=Both answers are certified.")
         page.locator("section:has(h2:text('What if')) select").select_option("add")
