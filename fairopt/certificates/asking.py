@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -50,8 +51,20 @@ def _asked(alloc: Allocation) -> Question:
     terms = entitled(alloc.instance, alloc.score, kind)
     if alloc.kind["name"] == penalties.NAME:  # it knows no tree
         terms = replace(terms, weight=alloc.instance.weight)
-    plain = alloc.instance.plain and not pulls.penalised(alloc)
-    return (_plain if plain else _ruled)(alloc, terms, kind)
+    if not alloc.instance.plain or pulls.penalised(alloc):
+        return _ruled(alloc, terms, kind)
+    # of a plain instance a question depends on no answer: several of them ask the same one, which
+    # is there as long as one of them is
+    known = alloc.instance.__dict__.get("_plain_question")
+    if known is not None:
+        asked, score, of = known[0](), known[1](), known[2]
+        if asked is not None and score is alloc.score and of == kind:
+            found: Question = asked
+            return found
+    made = _plain(alloc, terms, kind)
+    known = weakref.ref(made), weakref.ref(alloc.score), kind
+    alloc.instance.__dict__["_plain_question"] = known
+    return made
 
 
 def kind_of(alloc: Allocation) -> dict[str, Any]:

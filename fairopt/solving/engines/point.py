@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.formulas import welfare
+from fairopt.formulas import rows, welfare
 from fairopt.instance import Floats, Instance, Ints
 
 CUT = 600.0
@@ -86,11 +86,22 @@ class AlphaQuestion:
     @cached_property
     def one_score(self) -> bool:
         """Whether every user has the same score on all its servers."""
-        score, eligible = self.score, self.instance.eligible
-        if score.shape[1] and (score == score[:, :1]).all():
-            return True
-        top = np.where(eligible, score, -np.inf).max(axis=1)
-        return bool((np.where(eligible, score, top[:, None]) == top[:, None]).all())
+        inst, top = self.instance, self.top_score[:, None]
+        return all(
+            bool(((self.score[users] == top[users]) | ~inst.eligible[users]).all())
+            for users in inst.blocks()
+        )
+
+    @cached_property
+    def top_score(self) -> Floats:
+        """(N,) the largest score of each user, 0 of one who is eligible nowhere."""
+        inst, found = self.instance, np.empty(len(self.score))
+        for users in inst.blocks():
+            own = self.score[users]
+            if not inst.everywhere:
+                own = np.where(inst.eligible[users], own, 0.0)
+            found[users] = rows.largest(own)
+        return found
 
     @property
     def timed(self) -> bool:
@@ -120,7 +131,9 @@ class Point:
 
     def tasks(self, instance: Instance) -> Floats:
         """(N, I), made feasible exactly: each server's, then each user's, tasks scaled to fit."""
-        tasks = np.where(np.isfinite(self.x), np.maximum(self.x, 0.0), 0.0)
+        tasks = np.maximum(self.x, 0.0)
+        if not np.isfinite(tasks.max(initial=0.0)):
+            tasks[~np.isfinite(self.x)] = 0.0
         if tasks.ndim == 1:
             tasks, given = np.zeros(instance.shape[:2]), tasks
             tasks[instance.pairs] = given
@@ -136,13 +149,16 @@ class Point:
 
 
 def fitted(instance: Instance, tasks: Floats, within: float = 0.0) -> Floats:
-    """Tasks (N, I) scaled to fit, server by server, then user by user; not where within reach."""
+    """Tasks (N, I) scaled to fit, server by server, then user by user; not where within reach. The
+    same array where nothing is scaled."""
     pool = np.where(instance.pool > 0, instance.pool, 1.0)
     over = (instance.used(tasks) / pool).max(axis=1)
-    tasks = tasks / np.where(over > 1 + within, over, 1.0)
+    if (over > 1 + within).any():
+        tasks = tasks / np.where(over > 1 + within, over, 1.0)
     if np.isfinite(instance.limit).any():
         over = tasks.sum(axis=1) / instance.limit
-        tasks = tasks / np.where(over > 1 + within, over, 1.0)[:, None]
+        if (over > 1 + within).any():
+            tasks = tasks / np.where(over > 1 + within, over, 1.0)[:, None]
     return tasks
 
 

@@ -79,7 +79,7 @@ def attempt(question: AlphaQuestion) -> tuple[Point | None, str]:
     inst = question.instance
     total = inst.pool.sum(axis=0)
     demand = inst.demand / total
-    unit = np.where(inst.eligible, question.score, 0.0).max(axis=1)
+    unit = question.top_score
     with np.errstate(all="ignore"):
         log_w = question.log_w + (1 - question.alpha) * np.log(unit)
         found = _found(inst.pool, demand, log_w, question.alpha, inst.eligible)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.smoothed.prices import ServerPrices
@@ -16,7 +17,7 @@ from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import SAME, Single, grouped, rarely_shared
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
 from fairopt.solving.engines.smoothed.sway import swaying
-from fairopt.solving.engines.smoothed.users import UsersRead
+from fairopt.solving.engines.smoothed.users import UsersRead, picked
 
 REACH = 60.0
 """a server further than this from the cheapest, in windows of tau, is left out"""
@@ -73,7 +74,7 @@ class Kinds:
         self.rest, self.part = rest, part
         found = told(part, lam, tau, part_mu)
         near, few = found.near, rarely_shared(found.money, found.squares, lam, tau)
-        in_reach = near @ np.ones(near.shape[1], np.float32)  # a sum along short rows is slow
+        in_reach = found.in_reach
         sharp = np.zeros(len(part), bool)
         if inverse is not None:
             sharp = swaying_of(part, found, few, lam, tau, part_mu, inverse, wary)
@@ -86,15 +87,16 @@ class Kinds:
         self.sharp = self._sharp(near[sharp], mu, old)
         one = np.flatnonzero((in_reach == 1) & ~sharp)
         self.single_at = rest[one]
-        self.single = Single(part.some(one, near[one]), near[one].argmax(axis=1), len(lam))
+        self.single = Single(part, one, picked(near, one).argmax(axis=1), len(lam))
         if len(one) > GROWN * len(self.settled_at) and settles(users):
             self._settle(lam)
         many = np.flatnonzero((in_reach > 1) & ~sharp)
         self.smooth_at = rest[many]
-        if old is not None and mu is None and old.smooth_is(self.smooth_at, near[many]):
+        own = picked(near, many)
+        if old is not None and mu is None and old.smooth_is(self.smooth_at, own):
             self.smooth, self.probe = old.smooth, old.probe
             return
-        smooth, mu = part.some(many, near[many]), None if mu is None else mu[self.smooth_at]
+        smooth, mu = part.some(many, own), None if mu is None else mu[self.smooth_at]
         self.smooth = Smooth(smooth, mu)
         every = slice(None, None, max(1, len(many) // PROBE))
         self.probe = Smooth(smooth.some(every), None if mu is None else mu[every])
@@ -120,8 +122,8 @@ class Kinds:
         order = np.argsort(at, kind="stable")  # two runs, merged
         at, server = at[order], server[order]
         self.settled_at, self.single_at = at, at[:0]
-        self.settled = Single(self.users.some(at), server, len(lam), lam, self.tau)
-        self.single = Single(self.users.some(at[:0]), server[:0], len(lam))
+        self.settled = Single(self.users, at, server, len(lam), lam, self.tau)
+        self.single = Single(self.users, at[:0], server[:0], len(lam))
 
     def sums(self, prices: ServerPrices, tau: float) -> Sums:
         """Sums of the smooth users and of those of one server."""
@@ -193,7 +195,7 @@ def _settled(old: Kinds | None, lam: Floats, tau: float) -> tuple[Ints, Single]:
     """Users of one server who need not be told again, and where they are."""
     if old is None or not len(old.settled_at):
         none = np.zeros(0, np.int64)
-        return none, Single(UsersRead(1.0, lam[:0], lam[:0, 0], lam[:0] > 0), none, len(lam))
+        return none, Single(UsersRead(1.0, lam[:0], lam[:0, 0], lam[:0] > 0), none, none, len(lam))
     quiet = old.settled.quiet(lam, REACH, tau)
     if quiet.all():
         return old.settled_at, old.settled
@@ -201,13 +203,15 @@ def _settled(old: Kinds | None, lam: Floats, tau: float) -> tuple[Ints, Single]:
 
 
 class Ties(NamedTuple):
-    """(N, I) near, (N,) held by a limit, (I, I) money and squares of money of who share each tie.
+    """(N, I) near, (N,) how many, (N,) held by a limit, (I, I) money and squares of money of who
+    share each tie; log_least (N,) of the least price, of users with a tie that is close, else 0.
 
     Two servers of different scores are no tie to a user held by its limit: at any prices of
     resources the price of the limit makes them equal.
     """
 
     near: Bools
+    in_reach: NDArray[np.int16]
     held: Bools
     money: Floats
     squares: Floats
@@ -222,8 +226,10 @@ def told(users: UsersRead, lam: Floats, tau: float, mu: Floats | None) -> Ties:
         from fairopt.solving.engines.smoothed import passes  # which loads the compiler
 
         windows = REACH, CLOSE, SHARED
-        near, close, log_least, money, squares = passes.told(users, lam, windows, tau)
-        return Ties(near, np.zeros(size, bool), money, squares, close, log_least)
+        near, in_reach, close, *rest = passes.told(users, lam, windows, tau)
+        log_least, money, squares = rest
+        return Ties(near, in_reach, np.zeros(size, bool), money, squares, close, log_least)
+    in_reach = np.empty(size, np.int16)
     near, held = np.empty((servers, size), bool), np.zeros(size, bool)
     close, log_least = np.empty_like(near), np.empty(size)
     money, squares = np.zeros((servers, servers)), np.zeros((servers, servers))
@@ -249,13 +255,15 @@ def told(users: UsersRead, lam: Floats, tau: float, mu: Floats | None) -> Ties:
                 rent = least * np.exp(score[at])
                 held[chunk] = apart & (mu[chunk] > REACH * tau * rent)
                 both[:, held[chunk] & (both.sum(axis=0) == 2)] = False
-            log_least[chunk] = np.log(least)
-            paid = both * np.exp(users.log_w[chunk] * power + (1 - power) * log_least[chunk])
+            np.add.reduce(near[:, chunk], axis=0, out=in_reach[chunk], dtype=np.int16)
+            several = np.add.reduce(close[:, chunk], axis=0, dtype=np.int16) > 1
+            log_least[chunk] = np.where(several, np.log(least), 0.0)
+            money_of = np.exp(users.log_w[chunk] * power + (1 - power) * log_least[chunk])
+            paid = both * np.where(several, money_of, 0.0)
             money += paid @ both.T
             squares += paid @ paid.T
-    return Ties(
-        np.ascontiguousarray(near.T), held, money, squares, np.ascontiguousarray(close.T), log_least
-    )
+    near, close = np.ascontiguousarray(near.T), np.ascontiguousarray(close.T)
+    return Ties(near, in_reach, held, money, squares, close, log_least)
 
 
 def swaying_of(
@@ -275,5 +283,5 @@ def swaying_of(
         label = grouped(lam, np.ones_like(few), tau, SAME if tau < ROUNDED else 0.0)
         ties = label[:, None] != label
     sharp = swaying(users, found.close, found.log_least, ties, lam, mu, tau, inverse)
-    sharp &= ~found.held | (found.near.sum(axis=1) > 2)
+    sharp &= ~found.held | (found.in_reach > 2)
     return sharp

@@ -118,15 +118,15 @@ def _found(
     assert isinstance(told, Kinds)
     tasks = told.tasks(now.prices, now.tau)
     mu = told.limit_prices(now.prices)
-    if not np.isfinite(tasks).all() or not np.isfinite(now.prices.all).all():
+    # the largest is no number where any is none
+    if not np.isfinite([tasks.max(), tasks.min()]).all() or not np.isfinite(now.prices.all).all():
         return None
     limits = np.zeros(len(users))
     if mu is not None and users.limit is not None:
         limited = np.isfinite(users.limit)
         limits[limited] = mu[limited] * users.limit[limited]
     if users.log_score is None:  # tasks were counted in shares
-        score = np.where(question.instance.eligible, question.score, 0.0).max(axis=1)
-        tasks /= score[:, None]
+        tasks /= question.top_score[:, None]
     point = Point(tasks, now.prices.all * capacity, limits)
     passes = now.passes / len(users)
     return SmoothedFound(point, before + now.iterations, passes, now, users.compiled)

@@ -65,13 +65,15 @@ def summed(users: UsersRead, prices: ServerPrices, tau: float, reach: float, ski
 
 
 def told(users: UsersRead, lam: Floats, windows: tuple[float, ...], tau: float) -> tuple[Any, ...]:
-    """near (N, I), close (N, I), log_least (N,), money (I, I) and its squares of `kinds.told`.
+    """near (N, I), how many (N,), close (N, I), log_least (N,), money (I, I) and its squares of
+    `kinds.told`.
 
     windows : within which servers of a user are near, close and shared.
     """
     size, servers = users.eligible.shape
     near, close = np.zeros((size, servers), bool), np.zeros((size, servers), bool)
-    found = near, close, np.empty(size), np.zeros((servers, servers)), np.zeros((servers, servers))
+    money, squares = np.zeros((servers, servers)), np.zeros((servers, servers))
+    found = near, np.empty(size, np.int16), close, np.zeros(size), money, squares
     score = np.zeros((0, 0)) if users.log_score is None else np.exp(-users.log_score)
     reach = np.exp(np.array(windows) * tau)
     lam = np.ascontiguousarray(lam)
@@ -205,9 +207,21 @@ def _summed(  # type: ignore[no-untyped-def]
 
 
 def _told(  # type: ignore[no-untyped-def]
-    lam, demand, log_w, eligible, score, power, reach, near, close, log_least, money, squares
+    lam,
+    demand,
+    log_w,
+    eligible,
+    score,
+    power,
+    reach,
+    near,
+    in_reach,
+    close,
+    log_least,
+    money,
+    squares,
 ):
-    """Into near, close, log_least, money and squares."""
+    """Into near, in_reach, close, log_least, money and squares."""
     servers, resources = lam.shape
     scored = score.size > 0
     cost, tied = np.empty(servers), np.empty(servers + 1, np.int64)
@@ -223,13 +237,18 @@ def _told(  # type: ignore[no-untyped-def]
                     total *= score[n, i]
                 cost[i] = total if eligible[n, i] else np.inf
                 least = min(least, cost[i])
-            log_least[n] = log(least)
-            count = 0
+            count, closer, nearer = 0, 0, 0
             for i in range(servers):
                 near[n, i] = cost[i] <= least * reach[0]
                 close[n, i] = cost[i] <= least * reach[1]
+                nearer += near[n, i]
+                closer += close[n, i]
                 tied[count] = i
                 count += cost[i] <= least * reach[2]
+            in_reach[n] = nearer
+            if closer < 2:
+                continue
+            log_least[n] = log(least)
             paid = exp(log_w[n] * power + (1 - power) * log_least[n])
             for k in range(count):
                 for m in range(count):

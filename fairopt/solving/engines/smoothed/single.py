@@ -51,26 +51,29 @@ PIECE = 32_768
 
 
 class Single:
-    """Users, sorted by their server (N,)."""
+    """Some users, sorted by their server (N,)."""
 
     def __init__(
         self,
-        users: UsersRead,
+        every: UsersRead,
+        at: Ints,
         server: Ints,
         servers: int,
         lam: Floats | None = None,
         tau: float = 0.0,
     ) -> None:
-        """lam, tau : prices (I, R) at which all other servers were out of reach, in windows."""
+        """at, server : (N,) of `every` who they are, and on which server each. lam, tau : prices
+        (I, R) at which all other servers were out of reach, in windows."""
         self.lam, self.tau = lam, tau
         self.server = server
         self.order = np.argsort(server.astype(np.int16), kind="stable")  # by digits: few servers
-        self.power = 1 / users.alpha
-        self.users = users.some(self.order, np.zeros((len(users), 0), bool))
+        self.power = 1 / every.alpha
+        self.users = users = every.some(at[self.order], np.zeros((len(at), 0), bool))
         log_x = users.log_w * self.power
         if users.log_score is not None:
-            log_x = log_x + (self.power - 1) * users.log_score[np.arange(len(users)), server]
-        self.level = np.exp(log_x[self.order])
+            own = users.log_score[np.arange(len(users)), server[self.order]]
+            log_x = log_x + (self.power - 1) * own
+        self.level = np.exp(log_x)
         self.first = np.searchsorted(server[self.order], np.arange(servers + 1))
 
     def sums(self, prices: Floats) -> Sums:

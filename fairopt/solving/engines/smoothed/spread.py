@@ -104,7 +104,7 @@ def parted(args: Args) -> Parted:
     near = told(users, lam, tau, mu).near if tau < APART else users.eligible
     reach = near.sum(axis=1)
     one, more = np.flatnonzero(reach == 1), np.flatnonzero(reach != 1)
-    single = Single(users.some(one, near[one]), near[one].argmax(axis=1), len(lam))
+    single = Single(users, one, near[one].argmax(axis=1), len(lam))
     smooth = Smooth(users.some(more, near[more]), None if mu is None else mu[more])
     return Parted(np.delete(np.arange(len(users) + len(skip)), skip), one, single, more, smooth)
 
@@ -198,7 +198,7 @@ class SpreadPrices:
         servers: sharp ones keep their own tasks, those of one server have no differences."""
         found = told(self.sample, lam, tau, None)
         sharp = swaying_of(self.sample, found, few, lam, tau, None, inverse)
-        many = np.flatnonzero((found.near.sum(axis=1) > 1) & ~sharp)
+        many = np.flatnonzero((found.in_reach > 1) & ~sharp)
         return many, found.near[many]
 
     def again(self, prices: ServerPrices, tau: float, inverse: Floats) -> SpreadPrices:

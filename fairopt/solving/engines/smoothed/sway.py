@@ -35,13 +35,20 @@ def swaying(
 ) -> Bools:
     """(N,) who moves the prices of a tie of servers that are `close` (N, I) by more than MOST.
 
-    log_least : (N,) logarithm of the least price of a share. ties : (I, I) which may be.
-    prices : (I, R).
+    log_least : (N,) logarithm of the least price of a share, of who has such a tie. ties : (I, I)
+    which may be. prices : (I, R).
     mu : (N,) prices of limits, or None. inverse : (I R, I R) of the curvature H.
     """
     found = np.zeros(len(users), bool)
     servers, resources = prices.shape
     blocks = inverse.reshape(servers, resources, servers, resources).transpose(1, 3, 0, 2)
+    upper = np.triu_indices(resources)
+    same = np.where(upper[0] == upper[1], 0.5, 1.0)
+    answer = (blocks + blocks.transpose(1, 0, 2, 3))[upper] * same[:, None, None]
+    if users.compiled and mu is None:  # a loop passes over those with no tie as fast as a mask does
+        from fairopt.solving.engines.smoothed import passes  # which loads the compiler
+
+        return passes.sways(users, close, log_least, ties, prices, answer, MOST * tau)
     money = np.exp(users.log_w / users.alpha + (1 - 1 / users.alpha) * log_least)
     at = close @ np.ones(servers, np.float32) > 1
     if not at.any():
@@ -53,13 +60,6 @@ def swaying(
         apart = np.where(ties, _apart(np.einsum("rrik->rik", blocks)), 0.0)
         most = np.sqrt(np.maximum(apart.max(axis=(1, 2)), 0.0))
         at &= money * (users.demand @ most) ** 2 > MOST * tau * np.exp(2 * log_least)
-    upper = np.triu_indices(resources)
-    same = np.where(upper[0] == upper[1], 0.5, 1.0)
-    answer = (blocks + blocks.transpose(1, 0, 2, 3))[upper] * same[:, None, None]
-    if users.compiled and mu is None:
-        from fairopt.solving.engines.smoothed import passes  # which loads the compiler
-
-        return passes.sways(users, close, log_least, ties, prices, answer, MOST * tau)
     for i, k in zip(*np.nonzero(np.tril(ties)), strict=True):
         some = np.flatnonzero(at & close[:, i] & close[:, k])
         for first in range(0, len(some), PIECE):

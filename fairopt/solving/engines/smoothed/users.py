@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairopt import fast
 from fairopt.instance import Bools, Floats, Ints
@@ -12,6 +14,14 @@ from fairopt.solving.engines.point import AlphaQuestion
 
 CHUNK = 4096
 """users whose costs are computed at once, so that the arrays stay in the cache"""
+
+
+T = TypeVar("T", bound=np.generic)
+
+
+def picked(table: NDArray[T], pick: Ints | slice) -> NDArray[T]:
+    """Rows of a table: `take` copies short rows whole, in a third of the time of `table[pick]`."""
+    return table[pick] if isinstance(pick, slice) else np.take(table, pick, axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +53,11 @@ class UsersRead:
         """The users picked, in that order, perhaps with fewer servers."""
         return UsersRead(
             self.alpha,
-            self.demand[pick],
-            self.log_w[pick],
-            self.eligible[pick] if eligible is None else eligible,
-            None if self.log_score is None else self.log_score[pick],
-            None if self.limit is None else self.limit[pick],
+            picked(self.demand, pick),
+            picked(self.log_w, pick),
+            picked(self.eligible, pick) if eligible is None else eligible,
+            None if self.log_score is None else picked(self.log_score, pick),
+            None if self.limit is None else picked(self.limit, pick),
             self.compiled,
         )
 
@@ -65,7 +75,7 @@ class UsersRead:
         limit = inst.limit if np.isfinite(inst.limit).any() else None
         log_score = None
         if question.one_score:
-            unit = np.where(eligible, question.score, 0.0).max(axis=1)
+            unit = question.top_score
             demand = demand / unit[:, None]
             limit = None if limit is None else limit * unit
         else:
