@@ -40,12 +40,14 @@ def profits(
     """`dense.profits`, to the last digit: what tasks bring, and the size of all terms of each."""
     found, size = np.empty(len(columns)), np.empty(len(columns))
     besides = NONE if more is None else np.ascontiguousarray(more)
+    # arrays of one layout, so that one loop is compiled
+    worth, value = np.ascontiguousarray(worth), np.ascontiguousarray(value)
     fast.loop(_profits)(demand, price, worth, value, besides, columns, found, size)
     return found, size
 
 
 @fast.inner
-def _sum(a, b) -> Any:  # type: ignore[no-untyped-def]
+def two_sum(a, b) -> Any:  # type: ignore[no-untyped-def]
     """`exact_sum` of two numbers."""
     total = a + b
     part = total - a
@@ -53,7 +55,7 @@ def _sum(a, b) -> Any:  # type: ignore[no-untyped-def]
 
 
 @fast.inner
-def _product(a, b) -> Any:  # type: ignore[no-untyped-def]
+def two_product(a, b) -> Any:  # type: ignore[no-untyped-def]
     """`exact_product` of two numbers."""
     product = a * b
     shifted = SPLIT * a
@@ -74,9 +76,9 @@ def _used(demand, columns, amount, sums, piece) -> Any:  # type: ignore[no-untyp
         if n >= end:
             for i in range(servers):
                 for r in range(resources):
-                    high, over = _sum(sums[4, i, r], sums[0, i, r])
-                    rest, lost = _sum(sums[5, i, r], over)
-                    rest, gone = _sum(rest, sums[1, i, r])
+                    high, over = two_sum(sums[4, i, r], sums[0, i, r])
+                    rest, lost = two_sum(sums[5, i, r], over)
+                    rest, gone = two_sum(rest, sums[1, i, r])
                     sums[4, i, r], sums[5, i, r] = high, rest
                     sums[6, i, r] += (lost + gone) + sums[2, i, r]
                     sums[7, i, r] += sums[3, i, r]
@@ -89,10 +91,10 @@ def _used(demand, columns, amount, sums, piece) -> Any:  # type: ignore[no-untyp
         x, y = amount[0, c], amount[1, c]
         for r in range(resources):
             d = demand[n, r]
-            product, wrong = _product(d, x)
-            high, over = _sum(sums[0, i, r], product)
-            rest, lost = _sum(sums[1, i, r], over)
-            rest, gone = _sum(rest, wrong + d * y)
+            product, wrong = two_product(d, x)
+            high, over = two_sum(sums[0, i, r], product)
+            rest, lost = two_sum(sums[1, i, r], over)
+            rest, gone = two_sum(rest, wrong + d * y)
             sums[0, i, r], sums[1, i, r] = high, rest
             sums[2, i, r] += lost + gone
             sums[3, i, r] += abs(product) + abs(d * y)
@@ -104,20 +106,20 @@ def _profits(demand, price, worth, value, more, columns, found, size) -> Any:  #
     for k in range(len(columns)):
         n = columns[k] // servers
         i = columns[k] - n * servers
-        high, rest = _product(worth[k], value[0, n])
+        high, rest = two_product(worth[k], value[0, n])
         rest += worth[k] * value[1, n]
         whole = abs(high)
         if len(more):
-            high, wrong = _sum(high, -more[0, n])
+            high, wrong = two_sum(high, -more[0, n])
             rest += wrong - more[1, n]
             whole += more[0, n]
         for r in range(resources):
             d = demand[n, r]
-            product, wrong = _product(d, price[0, i, r])
+            product, wrong = two_product(d, price[0, i, r])
             whole += product
-            high, lost = _sum(high, -product)
+            high, lost = two_sum(high, -product)
             rest += (lost - wrong) - d * price[1, i, r]
         found[k], size[k] = high + rest, whole
 
 
-__all__ = ["profits", "used"]
+__all__ = ["profits", "two_product", "two_sum", "used"]

@@ -20,12 +20,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fairopt import fast
 from fairopt.certificates import dense, digits
+from fairopt.certificates.bound import Proved
 from fairopt.certificates.by_rows import LOOSE, PULL, finite
 from fairopt.certificates.losses import ends, loss_above
 from fairopt.certificates.partitions import ROUNDING, JudgedTerms, Shown, Spent, Used
 from fairopt.certificates.places import NEAR, ROUND
 from fairopt.certificates.tolerance import TOLERANCE
+from fairopt.formulas import rows
 from fairopt.instance import Bools, Floats, Ints
 
 ROOM = 1e-6
@@ -52,7 +55,8 @@ class Filling:
     ----------
     price : (I, R) in the unit in which users spend what they do. more : (I, R) a trifle more.
     full : (I, R) bool. spare : part of a full row that the next step leaves free. slope :
-    (I, R, I, R) by how much use falls with prices; None before a step.
+    (I, R, I, R) by how much use falls with prices; None before a step. pairs : of all users and
+    servers, by which passes are compiled or not.
     """
 
     price: Floats
@@ -60,14 +64,15 @@ class Filling:
     full: Bools
     spare: float = SPARE
     slope: Floats | None = None
+    pairs: int = 0
 
     @classmethod
-    def of(cls, terms: JudgedTerms, first: Used, second: Spent) -> Filling:
+    def of(cls, terms: JudgedTerms, first: Used, second: Spent, pairs: int = 0) -> Filling:
         """The prices of an answer, without those of rows of which something is left."""
         left = 1.0 - first.used * first.shrink(terms.pool) / terms.pool
         full = (terms.prices > 0) & (left <= ROOM)
         price = np.where(full, terms.prices * np.exp(second.log_scale(terms.alpha)), 0.0)
-        return cls(price, np.zeros(price.shape), full)
+        return cls(price, np.zeros(price.shape), full, pairs=pairs)
 
     def moved(self, pool: Floats, rows: RowSums) -> Filling | None:
         """With prices at which rows are full; None if their system has no solution."""
@@ -160,11 +165,11 @@ def _cost(shown: Shown, terms: JudgedTerms, price: Floats) -> Floats:
     return replace(terms, prices=price).cost(shown.users)
 
 
-def _point(shown: Shown, terms: JudgedTerms, filling: Filling) -> FilledPoint:
+def point(shown: Shown, terms: JudgedTerms, filling: Filling) -> FilledPoint:
     """The point of a partition."""
     users, servers = shown.users, len(filling.price)
     cost = _cost(shown, terms, filling.price)
-    cheapest = cost.min(axis=1)
+    cheapest = rows.least(cost)
     x = np.maximum(shown.tasks, 0.0)
     part = x / x.sum(axis=1)[:, None]
     # what is dearer by a larger part than it is of the share does not stay
@@ -199,11 +204,33 @@ def _point(shown: Shown, terms: JudgedTerms, filling: Filling) -> FilledPoint:
 def summed(shown: Shown, terms: JudgedTerms, filling: Filling) -> RowSums:
     """The sums of a partition."""
     users, (servers, resources) = shown.users, filling.price.shape
-    at = _point(shown, terms, filling)
+    if fast.chosen(filling.pairs) and np.isinf(users.limit).all():
+        return _compiled(shown, terms, filling)
+    at = point(shown, terms, filling)
     high, low, error = dense.used(users.demand, servers, at.columns, at.amount)
     if filling.slope is None:
         return RowSums(high, low, error, _slope(shown, terms, at, resources), np.inf, 0.0, 0.0)
     return RowSums(high, low, error, np.zeros(0), *_errors(shown, terms, filling, at))
+
+
+def _compiled(shown: Shown, terms: JudgedTerms, filling: Filling) -> RowSums:
+    """The same by compiled loops, where no user has a limit."""
+    from fairopt.certificates import filled_loop as loops
+
+    users, servers = shown.users, len(filling.price)
+    demand, placement = users.demand, users.placement
+    given = demand, placement, shown.tasks, terms.log_w(users), filling.price, filling.more
+    at = loops.point(*given, terms.alpha)
+    sums = dense.used(demand, servers, at.columns, at.amount, filling.pairs)
+    high, low, error = sums
+    if filling.slope is None:
+        slope = loops.slope(demand, servers, at, terms.alpha)
+        return RowSums(high, low, error, slope, np.inf, 0.0, 0.0)
+    price = np.array(digits.exact_sum(filling.price, filling.more))
+    dear = loops.dear(demand, placement, price, at)
+    none = np.zeros(len(users))
+    losses = dear.value - dear.less, dear.share, none, none, dear.eps
+    return RowSums(high, low, error, np.zeros(0), *_lost(shown, terms, *losses))
 
 
 def _slope(shown: Shown, terms: JudgedTerms, at: FilledPoint, resources: int) -> Floats:
@@ -250,19 +277,34 @@ def _errors(
         profit, error = dense.profits(users.demand, price, worth, value, None, columns)
         np.maximum.at(less, columns // servers, (profit + error) * (1 + ROUND))
     dear = np.maximum(less[n] - profit, 0.0) + error + ROUND * less[n]
-    eps = np.bincount(n, at.amount[0] * dear, len(users))
-    v = value[0] - less
-    log_t, limited = _log_best(shown, terms, v)
-    log_w = terms.log_w(users)
-    share = np.bincount(n, at.amount[0], len(users))
-    size = np.abs(log_w) + np.abs(terms.asked.log_due(users)) + np.abs(np.log(v))
-    z = np.abs(np.log(share) - log_t) + ROUNDING * (size / terms.alpha + np.abs(log_t) + 1)
-    m = np.exp(log_w + (1 - terms.alpha) * log_t)
-    slope = np.where(limited, np.maximum(m / np.exp(log_t) - v, 0.0), 0.0)
+    eps = np.asarray(np.bincount(n, at.amount[0] * dear, len(users)), dtype=np.float64)
+    share = np.asarray(np.bincount(n, at.amount[0], len(users)), dtype=np.float64)
     whole = np.where(np.isfinite(users.limit), users.limit, 0.0)
     some = np.flatnonzero(whole[n] > 0)
     left, wrong = digits.remainders(whole, n[some], np.ones(len(some)), at.amount[:, some])
     short, over = np.maximum(left, 0.0) + wrong, np.maximum(-left, 0.0) + wrong
+    return _lost(shown, terms, value[0] - less, share, short, over, eps)
+
+
+def _lost(
+    shown: Shown,
+    terms: JudgedTerms,
+    v: Floats,
+    share: Floats,
+    short: Floats,
+    over: Floats,
+    eps: Floats,
+) -> tuple[float, float, float]:
+    """The same of users who lose eps (n,) on what they hold, and are short of their limits, or over
+    them, by as much."""
+    users = shown.users
+    whole = np.where(np.isfinite(users.limit), users.limit, 0.0)
+    log_t, limited = _log_best(shown, terms, v)
+    log_w = terms.log_w(users)
+    size = np.abs(log_w) + np.abs(terms.asked.log_due(users)) + np.abs(np.log(v))
+    z = np.abs(np.log(share) - log_t) + ROUNDING * (size / terms.alpha + np.abs(log_t) + 1)
+    m = np.exp(log_w + (1 - terms.alpha) * log_t)
+    slope = np.where(limited, np.maximum(m / np.exp(log_t) - v, 0.0), 0.0)
     z = np.where(limited, short / (whole - short), z)
     eps = eps + np.where(whole > 0, slope * short + v * over, 0.0)
     eps = eps + m * np.where(z == 0, 0.0, loss_above(z, terms.alpha))
@@ -274,17 +316,26 @@ def farthest(
     shown: Shown, terms: JudgedTerms, first: Used, filling: Filling, eps: float
 ) -> tuple[float, int]:
     """How far the worst user of a partition may be, and who it is."""
-    alpha, log_w = terms.alpha, terms.log_w(shown.users)
-    value = _cost(shown, terms, filling.price + filling.more).min(axis=1)
-    log_t, limited = _log_best(shown, terms, value)
-    below, above = ends(eps * np.exp(-log_w - (1 - alpha) * log_t), alpha)
+    log_t, below, above = proved(shown, terms, filling, eps)
     apart = np.log(shown.tasks.sum(axis=1) * first.shrink(terms.pool)) - log_t
-    off = np.maximum(np.abs(apart + below), np.abs(apart - np.where(limited, 0.0, above)))
-    # what rounding makes of prices and logarithms
-    off = off + ROUNDING * (np.abs(log_t) + 1 + (np.abs(log_w) + 1) / alpha)
+    off = np.maximum(np.abs(apart + below), np.abs(apart - above))
     off = np.where(np.isnan(off), np.inf, off)
     worst = int(np.argmax(off))
     return float(off[worst]), worst
 
 
-__all__ = ["TRIES", "Filling", "RowSums", "farthest", "summed"]
+def proved(shown: Shown, terms: JudgedTerms, filling: Filling, eps: float) -> Proved:
+    """Where every optimum is, of the users of a partition (`bound.Proved`)."""
+    alpha, log_w = terms.alpha, terms.log_w(shown.users)
+    value = rows.least(_cost(shown, terms, filling.price + filling.more))
+    log_t, limited = _log_best(shown, terms, value)
+    below, above = ends(eps * np.exp(-log_w - (1 - alpha) * log_t), alpha)
+    # what rounding makes of prices and logarithms
+    size = np.abs(log_w) + np.abs(terms.asked.log_due(shown.users))
+    error = ROUNDING * (np.abs(log_t) + 1 + (size + 1) / alpha)
+    below, above = below + error, np.where(limited, 0.0, above) + error
+    unknown = ~np.isfinite(log_t + below + above)
+    return Proved(log_t, np.where(unknown, np.inf, below), np.where(unknown, np.inf, above))
+
+
+__all__ = ["TRIES", "Filling", "RowSums", "farthest", "point", "proved", "summed"]

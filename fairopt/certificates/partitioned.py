@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -18,14 +18,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from fairopt import arrays, storage, threads
+from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate
-from fairopt.certificates import filled
+from fairopt.certificates import fair, filled
 from fairopt.certificates import partitions as judge
 from fairopt.certificates.partitions import JudgedTerms, Shown
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas import asked as asking
 from fairopt.formulas.asked import AlphaAsked
-from fairopt.instance import Floats, Ints
+from fairopt.instance import Floats, Instance, Ints
 from fairopt.instance.partition import Partition
 
 ANSWER = "answer.json"
@@ -209,10 +210,11 @@ def certify(
     first = _added([one for _, _, one in checked])
     if not all(check.holds for check in judge.feasible(first, terms)):
         return judge.verdict(terms, first, np.inf, 0)
-    if judge.fits(sum(sizes) * len(asked.capacity)):
-        return judge.together([_shown(source, k, os.fspath(folder)) for k in range(count)], terms)
+    pairs = sum(sizes) * len(asked.capacity)
+    if judge.fits(pairs):
+        return together([_shown(source, k, os.fspath(folder)) for k in range(count)], terms)
     second = _added(passed(_asked, judge.spent, terms, first))
-    filling, eps = _filled(passed, terms, first, second)
+    filling, eps = _filled(passed, terms, first, second, pairs)
     if filling is not None:
         found = passed(_asked, filled.farthest, terms, first, filling, eps)
     else:
@@ -224,15 +226,37 @@ def certify(
     return judge.verdict(terms, first, found[worst][0], sum(sizes[:worst]) + found[worst][1])
 
 
+def together(shown: Sequence[Shown], terms: JudgedTerms) -> Certificate:
+    """The verdict on all partitions as one instance."""
+    asked = terms.asked
+    parts = [one.users for one in shown]
+    demand, placement, weight, limit = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("demand", "placement", "weight", "limit")
+    )
+    inst = Instance(demand, asked.capacity, placement, weight, limit, asked.count)
+    notion = {
+        "name": "alpha-fair",
+        "parameters": {
+            "alpha": asked.alpha,
+            "weight_inside": asked.inside,
+            "criterion": asked.criterion,
+        },
+    }
+    tasks, mu = (np.concatenate([getattr(one, name) for one in shown]) for name in ("tasks", "mu"))
+    return fair.judge(Allocation(inst, notion, tasks, terms.prices, mu))
+
+
 def _filled(
     passed: Callable[..., list[Any]],
     terms: JudgedTerms,
     first: judge.Used,
     second: judge.Spent,
+    pairs: int,
 ) -> tuple[filled.Filling | None, float]:
     """Prices at which rows are full to the last digit, and eps there; None: eps is as large as what
     floats leave."""
-    filling = filled.Filling.of(terms, first, second)
+    filling = filled.Filling.of(terms, first, second, pairs)
     if not filling.full.any():
         return None, np.inf
     rows = _added(passed(_asked, filled.summed, terms, filling))

@@ -1,6 +1,6 @@
 r"""The judge of alpha-fair answers whose users are in partitions.
 
-Where all users fit in memory they are read together, and judged as one instance (`together`).
+Where all users fit in memory they are read together, and judged as one instance (`partitioned`).
 Else the sum that bounds every user's share (`bound`) is gathered in four readings:
 
 1. `used`: use of every row, and whether tasks are feasible;
@@ -16,21 +16,18 @@ verdict is `unproved`, with its bound, where that is above the tolerance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
-from fairopt.certificates import fair
 from fairopt.certificates.losses import ends, loss_above
 from fairopt.certificates.money import LEAST
 from fairopt.certificates.tolerance import FEASIBLE as FITS
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas import welfare
 from fairopt.formulas.asked import AlphaAsked
-from fairopt.instance import Floats, Instance
+from fairopt.instance import Floats
 from fairopt.instance.partition import Partition
 
 
@@ -99,27 +96,6 @@ AT = 1e-9
 def fits(pairs: int) -> bool:
     """Whether so many pairs are judged together."""
     return pairs <= TOGETHER
-
-
-def together(shown: Sequence[Shown], terms: JudgedTerms) -> Certificate:
-    """The verdict on all partitions as one instance."""
-    asked = terms.asked
-    parts = [one.users for one in shown]
-    demand, placement, weight, limit = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("demand", "placement", "weight", "limit")
-    )
-    inst = Instance(demand, asked.capacity, placement, weight, limit, asked.count)
-    notion = {
-        "name": "alpha-fair",
-        "parameters": {
-            "alpha": asked.alpha,
-            "weight_inside": asked.inside,
-            "criterion": asked.criterion,
-        },
-    }
-    tasks, mu = (np.concatenate([getattr(one, name) for one in shown]) for name in ("tasks", "mu"))
-    return fair.judge(Allocation(inst, notion, tasks, terms.prices, mu))
 
 
 @dataclass(frozen=True, eq=False)

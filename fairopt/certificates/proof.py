@@ -297,7 +297,9 @@ def nearer(alloc: Allocation, once: bool = False) -> dict[str, Floats] | None:
         vars(alloc).get("_first") if once and "_proved" not in vars(alloc) else None
     )
     found = (proof(alloc) if first is None else first).found
-    return None if found.place is None else at_place(asked(alloc), found.place, alloc)
+    with np.errstate(all="ignore"):
+        place = found.at()
+    return None if place is None else at_place(asked(alloc), place, alloc)
 
 
 def at_place(question: Question, place: Place, alloc: Allocation) -> dict[str, Floats] | None:

@@ -11,7 +11,7 @@ A Newton step is made by `active`; the point is judged by `bound` after every st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,11 +42,17 @@ ROOMS = 1.0, 1e-9, 1e-14
 
 @dataclass(frozen=True)
 class SearchFound:
-    """What a search proved, at which place, with which eps."""
+    """What a search proved, at which place, with which eps; `later` makes a place that was not
+    kept."""
 
     proved: Proved
     place: Place | None
     eps: float = np.inf
+    later: Callable[[], Place] | None = None
+
+    def at(self) -> Place | None:
+        """The place; None if there is none."""
+        return self.place if self.later is None else self.later()
 
 
 def search(

@@ -19,6 +19,7 @@ from fairopt.certificates import parts
 from fairopt.certificates.begun import place_of
 from fairopt.certificates.bound import Proved, bound
 from fairopt.certificates.given import Given
+from fairopt.certificates.in_passes import in_passes
 from fairopt.certificates.lighter import lighter, log_spent
 from fairopt.certificates.places import ROUND, Place, sums
 from fairopt.certificates.pooled import pooled
@@ -124,7 +125,7 @@ def searched(
         rooms = ROOMS[:1] if brief else ROOMS
         found = None
         if floats == 2 and label is None and not few(question):
-            found = pooled(question, answer, enough)
+            found = in_passes(question, answer, enough) or pooled(question, answer, enough)
         if found is None:
             found = search(question, answer, floats, label, enough, tries, rooms)
         return of(question, answer if judged is None else judged, found)

@@ -102,7 +102,7 @@ def test_what_is_left_of_rows_is_what_fractions_say(
         at = at.moved(terms.pool, start)
         assert at is not None
         rows = filled.summed(shown, terms, at)
-        point = filled._point(shown, terms, at)
+        point = filled.point(shown, terms, at)
         eps = rows.whole(at, terms)
     use = exactly(inst, point.columns, point.amount)
     known = zip(use, rows.high.flat, rows.low.flat, rows.error.flat, strict=True)

@@ -9,6 +9,7 @@ import pytest
 
 import fairopt as fo
 from fairopt.allocation.check import Certificate
+from fairopt.certificates.partitioned import together
 from fairopt.certificates.partitions import (
     JudgedTerms,
     Shown,
@@ -17,7 +18,6 @@ from fairopt.certificates.partitions import (
     feasible,
     fits,
     spent,
-    together,
     used,
     verdict,
 )

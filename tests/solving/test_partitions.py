@@ -14,7 +14,7 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates import partitions as judge
-from fairopt.certificates.partitioned import read
+from fairopt.certificates.partitioned import read, together
 from fairopt.certificates.partitions import JudgedTerms, Shown
 from fairopt.criteria import ONE_SCORE
 from fairopt.formulas.asked import AlphaAsked
@@ -265,7 +265,7 @@ class Judged:
         first = judge.used(given[0], terms) + judge.used(given[1], terms)
         if not all(check.holds for check in judge.feasible(first, terms)):
             return judge.verdict(terms, first, np.inf, 0)
-        return judge.together(given, terms)
+        return together(given, terms)
 
     def passes(self, *shown: Shown, prices: Floats | None = None) -> fo.Certificate:
         """Partition by partition, as very many are."""
