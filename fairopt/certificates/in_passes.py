@@ -36,7 +36,7 @@ SPARE = 2.0**-84
 
 
 @dataclass(frozen=True, eq=False)
-class UsersPiece(Partition):
+class PassedUsers(Partition):
     """Users of a question: log W in its units, and the size of what that was added up from."""
 
     log_w: Floats
@@ -89,7 +89,7 @@ class Passes:
             log_w = question.log_w[some] - self.unit
             open_ = every[:size] if columns.eligible is None else columns.eligible[some]
             log_size = question.log_size[some] + abs(self.unit)
-            users = UsersPiece(columns.demand[some], open_, log_w, none[:size], log_w, log_size)
+            users = PassedUsers(columns.demand[some], open_, log_w, none[:size], log_w, log_size)
             yield some, Shown(users, tasks.reshape(size, servers))
 
     def summed(self, terms: JudgedTerms, filling: Filling) -> RowSums:
