@@ -6,6 +6,7 @@ positive on eligible pairs and 0 elsewhere. A user may give a callable of that f
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -236,7 +237,7 @@ def score(instance: Instance, criterion: Criterion) -> Floats:
     if isinstance(criterion, str):
         named = CRITERIA[criterion]
         if instance.placement.size > BLOCK:
-            return _scored(instance, named)
+            return _as_long_as_asked(instance, criterion, named)
         # kept with a small instance, as a sweep asks for it several times per point
         kept: Floats = remembered(instance, f"_score_{criterion}", lambda: _scored(instance, named))
         return kept
@@ -283,6 +284,19 @@ def _scored(instance: Instance, criterion: Callable[[Instance], Floats]) -> Floa
         if (eligible & ~sound(scores[users])).any():
             raise BadInput(_bad_scores(instance, u, name))
     return sealed(scores)
+
+
+def _as_long_as_asked(
+    instance: Instance, name: str, criterion: Callable[[Instance], Floats]
+) -> Floats:
+    """The scores of a large instance, the same array as long as anybody has it: an answer and its
+    judge ask one after another, and an instance alone is to take no memory for them."""
+    kept = instance.__dict__.get(f"_score_{name}")
+    known: Floats | None = None if kept is None else kept()
+    if known is None:
+        known = _scored(instance, criterion)
+        instance.__dict__[f"_score_{name}"] = weakref.ref(known)
+    return known
 
 
 def _constant(instance: Instance, u: Floats, name: str) -> Floats:

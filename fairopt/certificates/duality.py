@@ -124,7 +124,7 @@ def equal_rise(question: Question, share: Floats, rise: float, unit: float) -> f
 def bill(question: Question, price: Floats) -> tuple[Floats, float]:
     """(N,) the cheapest price of a unit of share, and the value of all that is priced."""
     columns = question.columns
-    q = columns.cheapest(columns.cost(price))
+    q = columns.least(price)
     budget = float(price @ question.rhs)
     if len(question.low):
         flows = columns.count + np.arange(len(question.low))

@@ -106,7 +106,11 @@ def joined(a: Ints, b: Ints, size: int) -> Ints:
     Every node takes the smallest label among its neighbours, and labels are replaced by the labels
     of their labels, until both ends of every edge have the same.
     """
-    edges = np.unique(a * size + b)
+    each = a * size + b
+    if size * size <= len(each):  # few enough to be counted, which takes less than to sort them
+        edges = np.flatnonzero(np.bincount(each, minlength=size * size))
+    else:
+        edges = np.unique(each)
     a, b = edges // size, edges % size
     label = np.arange(size)
     while True:
@@ -122,6 +126,8 @@ def joined(a: Ints, b: Ints, size: int) -> Ints:
 
 def grouped(label: Ints) -> dict[int, Ints]:
     """Positions of each label, in increasing order, labels in order of their first position."""
+    if len(label) and (label == label[0]).all():
+        return {int(label[0]): np.arange(len(label))}
     order = np.argsort(label, kind="stable")
     starts = np.flatnonzero(np.diff(label[order], prepend=-1))
     groups = np.split(order, starts[1:])

@@ -16,7 +16,7 @@ from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import SolverFailure
 from fairopt.formulas import welfare
 from fairopt.formulas.blocked import task_cost
-from fairopt.instance import Floats, Instance
+from fairopt.instance import Floats, Instance, sealed
 from fairopt.solving.engines.point import FURTHEST, Point, divided, fitted, in_range
 
 NEARER = 4
@@ -172,7 +172,10 @@ class Best:
         if not (p.any() or mu.any()):
             step["status"] = "no prices"
             return None
-        return Tried(step, self.priced(point.tasks(self.inner), p, mu))
+        tasks = point.tasks(self.inner)
+        # made for this answer alone: sealed as it is, with 0.0 for -0.0, it is not copied
+        np.add(tasks, 0.0, out=tasks)
+        return Tried(step, self.priced(sealed(tasks), p, mu))
 
     def priced(self, tasks: Floats, p: Floats, mu: Floats) -> Allocation:
         """The answer with prices within the range of floats, of the sum that is promised."""

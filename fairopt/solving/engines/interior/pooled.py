@@ -113,7 +113,9 @@ def _found(
                 return f"no division of {size:,} users found{short}"
         theta = dealt
     assert division is not None and prices is not None and theta is not None
-    return division.shares(theta) * prices.tasks[:, None], prices.price
+    shares = division.shares(theta)
+    shares *= prices.tasks[:, None]
+    return shares, prices.price
 
 
 class _Prices(NamedTuple):
