@@ -5,13 +5,16 @@ Nothing of it is believed; a search corrects it, and its points are judged by `b
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fairopt.certificates import digits
 from fairopt.certificates.active import ActivePlace
+from fairopt.certificates.bound import Proved, bound
 from fairopt.certificates.by_entries import pieces
 from fairopt.certificates.given import Given
-from fairopt.certificates.places import Place
+from fairopt.certificates.places import Place, sums
 from fairopt.certificates.question import Question
 from fairopt.formulas import welfare
 from fairopt.instance import Bools, Floats, Ints
@@ -68,6 +71,20 @@ def scale(question: Question, answer: Given, log_q: Floats) -> float:
     log_q = log_q[free]
     log_due = question.log_w[free] / alpha + (1 - 1 / alpha) * log_q
     return alpha * (welfare.log_sum_exp(log_due) - welfare.log_sum_exp(log_q + np.log(t[free])))
+
+
+def as_it_is(question: Question, answer: Given) -> Proved:
+    """What the answer proves at its own prices, scaled down to fit: little, but of any answer."""
+    place = place_of(question, answer)
+    seen = sums(question, place)
+    over = float(-(seen.rest.left / question.unit)[question.rules].min(initial=0.0))
+    if over > 0:
+        factor = (1 - 1e-14) / (1 + 2 * over)
+        y = answer.y if question.pulls is None else answer.y * factor
+        scaled = replace(answer, x=answer.x * factor, y=y)
+        place = place_of(question, scaled)
+        seen = sums(question, place)
+    return bound(question, place, seen)[0]
 
 
 def begun(question: Question, place: Place, room: float) -> ActivePlace | None:
@@ -190,4 +207,4 @@ def _bounds(question: Question, place: Place, share: Floats) -> Ints:
     return status
 
 
-__all__ = ["begun", "place_of", "scale", "values_of"]
+__all__ = ["as_it_is", "begun", "place_of", "scale", "values_of"]

@@ -110,10 +110,11 @@ class Passes:
     def place(self, terms: JudgedTerms, filling: Filling) -> Place:
         """The point, as a place of the question."""
         servers = self.columns.shape[1]
-        found = [
-            (some.start * servers, filled.point(shown, terms, filling))
-            for some, shown in self.pieces()
-        ]
+        with np.errstate(all="ignore"):
+            found = [
+                (some.start * servers, filled.point(shown, terms, filling))
+                for some, shown in self.pieces()
+            ]
         price = np.array([filling.price, filling.more]).reshape(2, -1) * self.question.row_unit
         value = np.concatenate([at.cheapest for _, at in found])
         return Place(
@@ -166,6 +167,9 @@ def in_passes(question: Question, answer: Given, enough: float) -> SearchFound |
         if moved is None:
             return None
         filling, rows = moved, passes.summed(terms, moved)
+        # what users lose by themselves no other step makes less
+        if not 2 * rows.eps <= question.alpha * enough**2 * rows.lightest:
+            return None
         eps = rows.whole(filling, terms)
         if rows.close(eps):
             proved = passes.proved(terms, filling, eps)

@@ -14,7 +14,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates import even
 from fairopt.certificates.asking import asked
-from fairopt.certificates.begun import scale, values_of
+from fairopt.certificates.begun import as_it_is, scale, values_of
 from fairopt.certificates.bound import Proved, nothing
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.duality import bill, equal_rise, pulled_gap, rise_to
@@ -25,7 +25,8 @@ from fairopt.certificates.linear import linear
 from fairopt.certificates.places import ROUND, Place
 from fairopt.certificates.question import NOBODY, Question
 from fairopt.certificates.search import SearchFound
-from fairopt.certificates.told import Told, as_it_is, logs, of, searched, told
+from fairopt.certificates.told import Told, logs, of, searched, told
+from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas import welfare
 from fairopt.instance import Floats, Ints, remembered
 
@@ -136,7 +137,8 @@ def _proof(alloc: Allocation) -> Proof:
         own = None if label is None else label[: question.users]
         return given(with_prices(alloc.with_(**NO_PRICES), own), question)
 
-    found = told(question, answer, guess, vars(alloc).get("_first"))
+    wanted = vars(alloc).get("_asked_gap", TOLERANCE)
+    found = told(question, answer, guess, vars(alloc).get("_first"), wanted)
     return Proof(question, answer, found.found, found.off, found.surely)
 
 
@@ -176,14 +178,16 @@ def ends_by_prices(alloc: Allocation) -> tuple[Floats, Floats]:
         return ends(question, as_it_is(question, read(alloc, question)))
 
 
-def measure(alloc: Allocation, once: bool = False) -> tuple[float, float]:
+def measure(alloc: Allocation, once: bool = False, gap: float = TOLERANCE) -> tuple[float, float]:
     """(gap, largest residual of a user) of an answer; of one that is far from any optimum at first
     sight what its own prices say, without a search.
 
     Parameters
     ----------
     once : with one search at most, where another answer is to be had for less than the next.
+    gap : what is wanted of it; with less than what is certified very many users are searched.
     """
+    remembered(alloc, "_asked_gap", lambda: gap)
     with np.errstate(all="ignore"):
         question = asked(alloc)
         if once and question.alpha and question.pulls is None and "_proved" not in vars(alloc):
@@ -235,7 +239,8 @@ def _once(
 ) -> Told:
     """What one search tells, kept with the answer: as its proof if nothing is gained by another."""
     answer = read(alloc, question)
-    first = searched(question, answer, brief=brief, within=within)
+    wanted = min(within, vars(alloc).get("_asked_gap", TOLERANCE))
+    first = searched(question, answer, brief=brief, within=within, gap=wanted)
     if not brief:
         remembered(alloc, "_first", lambda: first)
     if first.known:
@@ -293,12 +298,8 @@ def nearer(alloc: Allocation, once: bool = False) -> dict[str, Floats] | None:
     ----------
     once : by what one search found, if that is known and no more is.
     """
-    first: Told | None = (
-        vars(alloc).get("_first") if once and "_proved" not in vars(alloc) else None
-    )
-    found = (proof(alloc) if first is None else first).found
-    with np.errstate(all="ignore"):
-        place = found.at()
+    first = vars(alloc).get("_first") if once and "_proved" not in vars(alloc) else None
+    place = (proof(alloc) if first is None else first).found.at()
     return None if place is None else at_place(asked(alloc), place, alloc)
 
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.certificates import parts
-from fairopt.certificates.begun import place_of
-from fairopt.certificates.bound import Proved, bound
+from fairopt.certificates.begun import as_it_is, place_of
+from fairopt.certificates.bound import Proved
 from fairopt.certificates.given import Given
 from fairopt.certificates.in_passes import in_passes
 from fairopt.certificates.lighter import lighter, log_spent
-from fairopt.certificates.places import ROUND, Place, sums
+from fairopt.certificates.places import ROUND, Place
 from fairopt.certificates.pooled import pooled
 from fairopt.certificates.question import Question
 from fairopt.certificates.search import ENOUGH, ROOMS, STEPS, SearchFound, search
@@ -66,9 +66,15 @@ class Told:
         return bool(self.off.max() <= max(TOLERANCE, CLEAR * self.surely.max()))
 
 
-def told(question: Question, answer: Given, guess: Guess, first: Told | None = None) -> Told:
-    """What is told of an answer; `first`: what one search told, if that is known."""
-    first = searched(question, answer) if first is None else first
+def told(
+    question: Question,
+    answer: Given,
+    guess: Guess,
+    first: Told | None = None,
+    gap: float = TOLERANCE,
+) -> Told:
+    """What is told of an answer; `first`: what one search told, if known; `gap`: as `searched`."""
+    first = searched(question, answer, gap=gap) if first is None else first
     if first.off.max() <= TOLERANCE or clock.over():
         return first
     label = parts.labels(question) if question.pulls is None else None
@@ -112,9 +118,11 @@ def searched(
     label: Ints | None = None,
     brief: bool = False,
     within: float = np.inf,
+    gap: float = TOLERANCE,
 ) -> Told:
     """What one search from an answer tells of the answer that is judged (the same, if it is not
-    given); `brief`: given up as soon as nothing gets nearer; `within`: a bound that is wanted."""
+    given); `brief`: given up as soon as nothing gets nearer; `within`: a bound that is wanted;
+    `gap`: what shares may be off, for which less is proved of very many users."""
     enough, tries = ENOUGH, STEPS
     if not few(question):
         close = next(near for users, near in CLOSE if question.users >= users)
@@ -125,10 +133,25 @@ def searched(
         rooms = ROOMS[:1] if brief else ROOMS
         found = None
         if floats == 2 and label is None and not few(question):
-            found = in_passes(question, answer, enough) or pooled(question, answer, enough)
+            seen = _in_passes(question, answer, answer if judged is None else judged, enough, gap)
+            if seen is not None:
+                return seen
+            found = pooled(question, answer, enough)
         if found is None:
             found = search(question, answer, floats, label, enough, tries, rooms)
         return of(question, answer if judged is None else judged, found)
+
+
+def _in_passes(
+    question: Question, answer: Given, judged: Given, enough: float, gap: float
+) -> Told | None:
+    """What passes tell, less than a search does, where no share is off by more than is asked."""
+    found = in_passes(question, answer, max(enough, gap / 2))
+    if found is None:
+        return None
+    seen = of(question, judged, found)
+    worst = float(np.maximum(found.proved.below, found.proved.above).max())
+    return seen if seen.off.max() <= gap or (worst <= enough and gap >= TOLERANCE) else None
 
 
 def of(question: Question, judged: Given, found: SearchFound) -> Told:
@@ -313,18 +336,4 @@ def _digits(question: Question, answer: Given) -> int:
     return int(np.clip(np.ceil((bits + 60) / 50) + 1, 2, MOST_PARTS))
 
 
-def as_it_is(question: Question, answer: Given) -> Proved:
-    """What the answer proves at its own prices, scaled down to fit: little, but of any answer."""
-    place = place_of(question, answer)
-    seen = sums(question, place)
-    over = float(-(seen.rest.left / question.unit)[question.rules].min(initial=0.0))
-    if over > 0:
-        factor = (1 - 1e-14) / (1 + 2 * over)
-        y = answer.y if question.pulls is None else answer.y * factor
-        scaled = replace(answer, x=answer.x * factor, y=y)
-        place = place_of(question, scaled)
-        seen = sums(question, place)
-    return bound(question, place, seen)[0]
-
-
-__all__ = ["Told", "as_it_is", "few", "logs", "of", "off", "searched", "told"]
+__all__ = ["Told", "few", "logs", "of", "off", "searched", "told"]

@@ -144,7 +144,7 @@ class Best:
 
     def verdict(self, alloc: Allocation, once: bool) -> LadderVerdict:
         """What the family's judge says (`once`: by one search at most)."""
-        return Seen(*measure(alloc, once))
+        return Seen(*measure(alloc, once, self.gap))
 
     def late(self, why: clock.OutOfTime) -> None:
         """The time is over: the best so far, or where nothing was found each server divided."""
