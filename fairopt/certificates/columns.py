@@ -25,8 +25,8 @@ DENSE = 20_000
 """entries from which tables are summed up in pieces"""
 FILLED = 12
 """one in so many columns holds something where sums over the whole table take less"""
-
 ONE = np.ones(1)
+"""what all columns of a grid without scores are worth"""
 ONE.flags.writeable = False
 
 

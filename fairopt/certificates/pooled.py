@@ -8,8 +8,9 @@ keeps its part of that as the answer has it, moved until its full rows are full 
 .. math:: \delta_c = x_c \, a_c \cdot y_i, \qquad
           \Big( \sum_{c\ on\ i} x_c \, a_c a_c^T \Big) y_i = \mathrm{left}_i
 
-Shares move by as little as rows were short, which the bound counts squared. Nothing that is found
-here is believed: the point is judged by `bound` as any other.
+Shares move by as little as rows were short, which the bound counts squared. Where all servers have
+one price (`at_one_price`) the answer's own prices are as good, and nothing is searched at all.
+Nothing that is found here is believed: the point is judged by `bound` as any other.
 """
 
 from __future__ import annotations
@@ -38,26 +39,28 @@ ROOM = 1e-6
 SPARE, ROUNDED = 2.0**-84, 2.0**-44
 """left free of a full row: a part of it, and of what it was short or overrun by before, as what
 fills it is rounded"""
-
 PIECE = 1 << 14
 """columns at once"""
 
 
+def at_one_price(question: Question, answer: Given, enough: float) -> SearchFound | None:
+    """What the point of `_at_prices` proves, if its bound is `enough`; None if it is not, or
+    servers have several prices."""
+    columns = _grid(question)
+    if columns is None or columns.score is not None or _alike(columns, answer.price)[1] > 1:
+        return None
+    best = _at_prices(question, columns, answer)
+    return None if best is None else _judged(question, columns, best, enough)
+
+
 def pooled(question: Question, answer: Given, enough: float) -> SearchFound | None:
     """What the point proves, if its bound is `enough`; None if it is not, or prices are many."""
-    columns = question.columns
-    if not isinstance(columns, Grid) or columns.count < MANY or columns.demand.ndim > 2:
-        return None
-    if question.pulls is not None or question.bounded or len(columns.limited):
+    columns = _grid(question)
+    if columns is None:
         return None
     of, many = _alike(columns, answer.price)
     if FEWER * many > columns.shape[1]:
         return None
-    if many == 1 and columns.score is None:
-        best = _at_prices(question, columns, answer)
-        told = None if best is None else _judged(question, columns, best, enough)
-        if told is not None:
-            return told
     held = answer.held
     at = columns.owner(held) * many + of[held % columns.shape[1]]
     had = np.bincount(at, answer.x, columns.shape[0] * many)
@@ -120,6 +123,15 @@ def _judged(question: Question, columns: Grid, begun: Place, enough: float) -> S
     proved, eps = bound(question, place, sums(question, place))
     worst = float(np.maximum(proved.below, proved.above).max())
     return SearchFound(proved, place, eps) if worst <= enough else None
+
+
+def _grid(question: Question) -> Grid | None:
+    """The columns, where they are many, and nothing but servers stops users."""
+    columns = question.columns
+    if not isinstance(columns, Grid) or columns.count < MANY or columns.demand.ndim > 2:
+        return None
+    free = question.pulls is None and not (question.bounded or len(columns.limited))
+    return columns if free else None
 
 
 def _alike(columns: Grid, price: Floats) -> tuple[Ints, int]:
@@ -200,4 +212,4 @@ def _needed(columns: Grid, place: Place, some: slice) -> tuple[Ints, Floats, lis
     return i, place.amount[0][some], list(need.T.copy())
 
 
-__all__ = ["pooled"]
+__all__ = ["at_one_price", "pooled"]

@@ -22,7 +22,7 @@ from fairopt.certificates.given import Given
 from fairopt.certificates.in_passes import in_passes
 from fairopt.certificates.lighter import lighter, log_spent
 from fairopt.certificates.places import ROUND, Place, sums
-from fairopt.certificates.pooled import pooled
+from fairopt.certificates.pooled import at_one_price, pooled
 from fairopt.certificates.question import Question
 from fairopt.certificates.search import ENOUGH, ROOMS, STEPS, SearchFound, search
 from fairopt.certificates.tolerance import TOLERANCE
@@ -125,7 +125,8 @@ def searched(
         rooms = ROOMS[:1] if brief else ROOMS
         found = None
         if floats == 2 and label is None and not few(question):
-            found = in_passes(question, answer, enough) or pooled(question, answer, enough)
+            ways = at_one_price, in_passes, pooled
+            found = next(filter(None, (way(question, answer, enough) for way in ways)), None)
         if found is None:
             found = search(question, answer, floats, label, enough, tries, rooms)
         return of(question, answer if judged is None else judged, found)
