@@ -25,6 +25,9 @@ DENSE = 20_000
 """entries from which tables are summed up in pieces"""
 FILLED = 12
 """one in so many columns holds something where sums over the whole table take less"""
+ONE = np.ones(1)
+"""what all columns of a grid without scores are worth"""
+ONE.flags.writeable = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,10 @@ class Grid:
 
     def worth(self, columns: Ints) -> Floats:
         """Share of a task of each of these columns."""
-        return np.ones(len(columns)) if self.score is None else self.score.ravel()[columns]
+        if self.score is not None:
+            return self.score.ravel()[columns]
+        many = len(columns) > DENSE  # then one number in the room of all
+        return np.broadcast_to(ONE, columns.shape) if many else np.ones(len(columns))
 
     def entries(self, columns: Ints) -> Entries:
         """The entries of these columns; see `Entries`."""

@@ -8,8 +8,9 @@ keeps its part of that as the answer has it, moved until its full rows are full 
 .. math:: \delta_c = x_c \, a_c \cdot y_i, \qquad
           \Big( \sum_{c\ on\ i} x_c \, a_c a_c^T \Big) y_i = \mathrm{left}_i
 
-Shares move by as little as rows were short, which the bound counts squared. Nothing that is found
-here is believed: the point is judged by `bound` as any other.
+Shares move by as little as rows were short, which the bound counts squared. Where all servers have
+one price (`at_one_price`) the answer's own prices are as good, and nothing is searched at all.
+Nothing that is found here is believed: the point is judged by `bound` as any other.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from fairopt.certificates import digits
+from fairopt.certificates.begun import values_of
 from fairopt.certificates.bound import bound
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.given import Given
@@ -32,17 +34,29 @@ MANY, FEWER = 10_000, 4
 servers are few"""
 SAME = 1e-7
 """part of the dearest in which two prices are told apart"""
+ROOM = 1e-6
+"""a resource of which more than this part is left has no price"""
 SPARE, ROUNDED = 2.0**-84, 2.0**-44
 """left free of a full row: a part of it, and of what it was short or overrun by before, as what
 fills it is rounded"""
+PIECE = 1 << 14
+"""columns at once"""
+
+
+def at_one_price(question: Question, answer: Given, enough: float) -> SearchFound | None:
+    """What the point of `_at_prices` proves, if its bound is `enough`; None if it is not, or
+    servers have several prices."""
+    columns = _grid(question)
+    if columns is None or columns.score is not None or _alike(columns, answer.price)[1] > 1:
+        return None
+    best = _at_prices(question, columns, answer)
+    return None if best is None else _judged(question, columns, best, enough)
 
 
 def pooled(question: Question, answer: Given, enough: float) -> SearchFound | None:
     """What the point proves, if its bound is `enough`; None if it is not, or prices are many."""
-    columns = question.columns
-    if not isinstance(columns, Grid) or columns.count < MANY or columns.demand.ndim > 2:
-        return None
-    if question.pulls is not None or question.bounded or len(columns.limited):
+    columns = _grid(question)
+    if columns is None:
         return None
     of, many = _alike(columns, answer.price)
     if FEWER * many > columns.shape[1]:
@@ -75,10 +89,49 @@ def pooled(question: Question, answer: Given, enough: float) -> SearchFound | No
         found.value,
         found.log_unit,
     )
+    return _judged(question, columns, begun, enough)
+
+
+def _at_prices(question: Question, columns: Grid, answer: Given) -> Place | None:
+    """Where all servers have one price: what is best there, divided as the answer has it. None
+    where somebody pays or has nothing.
+
+    A user pays the same wherever it may run, so its value is known at any prices, to the last
+    digit; and what the answer's prices lack of the optimum's, rows lack of being full. So nothing
+    has to be searched: where that is little, filling the rows moves shares by as little.
+    """
+    factor, _, unit = values_of(question, answer)
+    each = (answer.price / columns.row_unit).reshape(-1, columns.shape[2])[0] * factor
+    whole = (question.rhs * columns.row_unit).reshape(-1, columns.shape[2]).sum(axis=0)
+    each[answer.share @ columns.demand < (1 - ROOM) * whole] = 0.0  # hardly any price, by rounding
+    price = digits.of(np.tile(each, columns.shape[1]) * columns.row_unit, 2)
+    cost, held = columns.demand @ each, answer.held
+    if not (np.isfinite(cost) & (cost > 0) & (answer.share > 0)).all():
+        return None
+    n = columns.owner(held)
+    at = np.searchsorted(n, np.arange(question.users))  # its first column
+    lacks, _ = columns.profit(held[at], price, digits.of(cost, 2))
+    value = np.array(digits.exact_sum(cost, -lacks))
+    log_t, _ = question.log_best(np.log(value[0]), unit)
+    x = answer.x * (np.exp(log_t) / answer.share)[n]
+    return Place(held, digits.of(x, 2), price, value, unit)
+
+
+def _judged(question: Question, columns: Grid, begun: Place, enough: float) -> SearchFound | None:
+    """What the place with its rows filled proves, if that is enough."""
     place = _filled(question, columns, begun)
     proved, eps = bound(question, place, sums(question, place))
     worst = float(np.maximum(proved.below, proved.above).max())
     return SearchFound(proved, place, eps) if worst <= enough else None
+
+
+def _grid(question: Question) -> Grid | None:
+    """The columns, where they are many, and nothing but servers stops users."""
+    columns = question.columns
+    if not isinstance(columns, Grid) or columns.count < MANY or columns.demand.ndim > 2:
+        return None
+    free = question.pulls is None and not (question.bounded or len(columns.limited))
+    return columns if free else None
 
 
 def _alike(columns: Grid, price: Floats) -> tuple[Ints, int]:
@@ -126,18 +179,37 @@ def _filled(question: Question, columns: Grid, place: Place) -> Place:
     full = (place.price[0] > 0).reshape(servers, resources) | (left < 0)
     left = np.where(full, left, 0.0)
     left -= np.where(full, ROUNDED * np.abs(left).max(axis=1)[:, None], 0.0)
-    n, i = np.divmod(place.columns, servers)
-    x, unit = place.amount[0], columns.row_unit.reshape(servers, resources)
-    need = [columns.demand[n, r] / unit[i, r] for r in range(resources)]
-    body = np.empty((servers, resources, resources))
-    for r, one in enumerate(need):
-        part = x * one
-        for s in range(r, resources):
-            body[:, r, s] = body[:, s, r] = np.bincount(i, part * need[s], servers)
+    body = np.zeros((servers, resources, resources))
+    for some in _pieces(place):
+        i, x, need = _needed(columns, place, some)
+        for r, one in enumerate(need):
+            part = x * one
+            for s in range(r, resources):
+                body[:, r, s] += np.bincount(i, part * need[s], servers)
+    for r in range(resources):
+        body[:, r:, r] = body[:, r, r:]
     body *= full[:, :, None] & full[:, None]
     y = (np.linalg.pinv(body, hermitian=True) @ left[:, :, None])[:, :, 0]
-    more = x * sum(one * y[i, r] for r, one in enumerate(need))
-    return replace(place, amount=digits.plus(place.amount, more))
+    amount = np.empty_like(place.amount)
+    for some in _pieces(place):
+        i, x, need = _needed(columns, place, some)
+        more = x * sum(one * y[i, r] for r, one in enumerate(need))
+        amount[:, some] = digits.plus(place.amount[:, some], more)
+    return replace(place, amount=amount)
 
 
-__all__ = ["pooled"]
+def _pieces(place: Place) -> list[slice]:
+    """The columns of a place, so many at once that arrays stay in the cache."""
+    return [slice(a, a + PIECE) for a in range(0, len(place.columns), PIECE)]
+
+
+def _needed(columns: Grid, place: Place, some: slice) -> tuple[Ints, Floats, list[Floats]]:
+    """Of some columns of a place: the server, how many tasks, and what one uses of each row."""
+    servers, resources = columns.shape[1:]
+    n, i = np.divmod(place.columns[some], servers)
+    need = np.take(columns.demand, n, axis=0)
+    need /= np.take(columns.row_unit[: servers * resources].reshape(servers, resources), i, axis=0)
+    return i, place.amount[0][some], list(need.T.copy())
+
+
+__all__ = ["at_one_price", "pooled"]

@@ -22,7 +22,7 @@ from fairopt.certificates.given import Given
 from fairopt.certificates.in_passes import in_passes
 from fairopt.certificates.lighter import lighter, log_spent
 from fairopt.certificates.places import ROUND, Place
-from fairopt.certificates.pooled import pooled
+from fairopt.certificates.pooled import at_one_price, pooled
 from fairopt.certificates.question import Question
 from fairopt.certificates.search import ENOUGH, ROOMS, STEPS, SearchFound, search
 from fairopt.certificates.tolerance import TOLERANCE
@@ -133,10 +133,13 @@ def searched(
         rooms = ROOMS[:1] if brief else ROOMS
         found = None
         if floats == 2 and label is None and not few(question):
-            seen = _in_passes(question, answer, answer if judged is None else judged, enough, gap)
-            if seen is not None:
-                return seen
-            found = pooled(question, answer, enough)
+            found = at_one_price(question, answer, enough)
+            if found is None:
+                base = answer if judged is None else judged
+                seen = _in_passes(question, answer, base, enough, gap)
+                if seen is not None:
+                    return seen
+                found = pooled(question, answer, enough)
         if found is None:
             found = search(question, answer, floats, label, enough, tries, rooms)
         return of(question, answer if judged is None else judged, found)

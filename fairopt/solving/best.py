@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -68,12 +69,18 @@ class Seen(NamedTuple):
     certified: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tried:
-    """An answer that was recorded and is not judged yet: its entry among the steps, and itself."""
+    """An answer that was recorded and is not judged yet: its entry among the steps, and itself,
+    made when it is first asked for."""
 
     step: dict[str, Any]
-    alloc: Allocation
+    make: Callable[[], Allocation]
+
+    @cached_property
+    def alloc(self) -> Allocation:
+        """The answer."""
+        return self.make()
 
 
 class Best:
@@ -172,10 +179,14 @@ class Best:
         if not (p.any() or mu.any()):
             step["status"] = "no prices"
             return None
-        tasks = point.tasks(self.inner)
-        # made for this answer alone: sealed as it is, with 0.0 for -0.0, it is not copied
-        np.add(tasks, 0.0, out=tasks)
-        return Tried(step, self.priced(sealed(tasks), p, mu))
+
+        def made() -> Allocation:
+            tasks = point.tasks(self.inner)
+            # made for this answer alone: sealed as it is, with 0.0 for -0.0, it is not copied
+            np.add(tasks, 0.0, out=tasks)
+            return self.priced(sealed(tasks), p, mu)
+
+        return Tried(step, made)
 
     def priced(self, tasks: Floats, p: Floats, mu: Floats) -> Allocation:
         """The answer with prices within the range of floats, of the sum that is promised."""
@@ -187,17 +198,20 @@ class Best:
         p, mu = normalised(self.instance, p, mu)
         return Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
 
-    def keep(self, step: dict[str, Any], alloc: Allocation) -> None:
+    def keep(self, step: dict[str, Any], alloc: Allocation, once: bool = False) -> None:
         """Keep an answer if the certificate finds it better than all before."""
-        self.compare(Tried(step, alloc))
+        self.compare(Tried(step, lambda: alloc), once)
 
     def compare_until(self, enough: float, tried: list[Tried | None]) -> None:
-        """Judge answers until one is enough, the best at first sight before the others."""
+        """Judge answers until one is enough, the best at first sight before the others; where the
+        last, which went on from the others, is enough at first sight, those are not looked at."""
 
         def order(one: Tried) -> float:
             return sight(one.alloc)
 
-        for one in sorted((one for one in tried if one is not None), key=order):
+        some = [one for one in tried if one is not None]
+        done = bool(some) and order(some[-1]) <= enough
+        for one in reversed(some) if done else sorted(some, key=order):
             if self.error > enough:
                 self.compare(one)
             else:
@@ -237,7 +251,7 @@ class Best:
             step: dict[str, Any] = {"step": "nearby"}
             self.steps.append(step)
             moved = self.moved(found)
-            self.compare(Tried(step, moved), once)
+            self.keep(step, moved, once)
             tries -= not self.rank < before
             if self.error <= enough or tries < 0 or (tries < 1 and not _elsewhere(here, moved)):
                 return

@@ -7,7 +7,7 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates.given import given
-from fairopt.certificates.pooled import MANY, pooled
+from fairopt.certificates.pooled import MANY, at_one_price, pooled
 from fairopt.certificates.proof import asked
 from fairopt.certificates.search import search
 
@@ -24,6 +24,18 @@ def cluster(kinds=None, density=0.9, seed=0):
     capacity = rng.uniform(5, 20, (many, 3))[kind]
     demand = rng.uniform(0.1, 1, (USERS, 3))
     return fo.Instance(demand, capacity, allowed[:, kind], rng.uniform(0.5, 2, USERS))
+
+
+def pool(alpha, resources=3, scarce=1.0):
+    """A question of one pool, and its answer: what all servers have is one multiple of another, and
+    there is more of the last resource than anybody can use."""
+    rng = np.random.default_rng(5)
+    size = rng.uniform(0.5, 2, SERVERS)[:, None]
+    capacity = size * rng.uniform(5, 20, resources) * ([1.0] * (resources - 1) + [1 / scarce])
+    demand, allowed = rng.uniform(0.1, 1, (USERS, resources)), rng.random((USERS, SERVERS)) < 0.7
+    allowed[:, 0] = True
+    inst = fo.Instance(demand, capacity, allowed, rng.uniform(0.5, 2, USERS))
+    return read(fo.solve(inst, fo.AlphaFair(alpha)))
 
 
 @pytest.fixture(scope="module", params=[None, 3])
@@ -82,3 +94,46 @@ def test_many_prices_are_left_to_the_search(answered):
     assert pooled(question, type(answer)(*vars(answer).values()), 1e-8) is not None
     other = type(answer)(answer.held, answer.x, answer.y, price, answer.share)
     assert pooled(question, other, 1e-8) is None
+
+
+@pytest.mark.parametrize(("alpha", "scarce"), [(1.0, 1.0), (0.5, 1e-3), (3.0, 1e-3)])
+def test_at_one_price_nothing_is_searched(alpha, scarce):
+    """The intervals are within those of a search from the same answer, though none is made; also
+    where a resource that is left has a price by rounding."""
+    question, answer = pool(alpha, scarce=scarce)
+    found = at_one_price(question, answer, 1e-8)
+    assert found is not None
+    whole = search(question, answer, enough=1e-8).proved
+    apart = np.abs(found.proved.log_share - whole.log_share)
+    mine = found.proved
+    assert (apart <= mine.below + mine.above + whole.below + whole.above).all()
+    assert np.maximum(mine.below, mine.above).max() <= 1e-8
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-9, 1e-6, 1e-3, 0.3])
+def test_at_one_price_a_forged_answer_proves_nothing_untrue(size):
+    question, answer = pool(2.0)
+    true, rng = np.log(answer.share), np.random.default_rng(3)
+    owner, close = question.columns.owner(answer.held), []
+    for tasks, prices in ((size, 0.0), (0.0, size), (size, size)):
+        x = answer.x * np.exp(tasks * rng.normal(size=len(answer.x)))
+        share = np.bincount(owner, x, question.users)
+        each = 1 + prices * rng.random(3)  # of a resource alike on all servers, or it is not tried
+        price = answer.price * np.tile(each, SERVERS)
+        found = at_one_price(question, type(answer)(answer.held, x, answer.y, price, share), np.inf)
+        if found is None:
+            continue
+        low, high = -found.proved.below, found.proved.above
+        apart = true - found.proved.log_share
+        assert ((apart >= low - 2e-8) & (apart <= high + 2e-8)).all()
+        close.append(np.maximum(-low, high).max() <= 1e-6)
+    assert len(close) == 3 or size > 1e-6
+    assert all(close) or size > 1e-12
+
+
+def test_at_one_price_others_are_not_tried(answered):
+    question, answer = read(answered)
+    price = answer.price.copy()
+    price[:3] *= 1.5
+    other = type(answer)(answer.held, answer.x, answer.y, price, answer.share)
+    assert at_one_price(question, other, np.inf) is None

@@ -86,10 +86,12 @@ class Kinds:
         self.sharp_at = rest[sharp]
         self.sharp = self._sharp(near[sharp], mu, old)
         one = np.flatnonzero((in_reach == 1) & ~sharp)
-        self.single_at = rest[one]
-        self.single = Single(part, one, picked(near, one).argmax(axis=1), len(lam))
+        server = picked(near, one).argmax(axis=1)
         if len(one) > GROWN * len(self.settled_at) and settles(users):
-            self._settle(lam)
+            self._settle(rest[one], server, lam)
+            one, server = one[:0], server[:0]
+        self.single_at = rest[one]
+        self.single = Single(part, one, server, len(lam))
         many = np.flatnonzero((in_reach > 1) & ~sharp)
         self.smooth_at = rest[many]
         own = picked(near, many)
@@ -115,15 +117,13 @@ class Kinds:
             found.keep(known, old.sharp, self.prices.all, self.tau)
         return found
 
-    def _settle(self, lam: Floats) -> None:
-        """All users of one server are known to be, at these prices."""
-        at = np.concatenate([self.settled_at, self.single_at])
-        server = np.concatenate([self.settled.server, self.single.server])
+    def _settle(self, at: Ints, server: Ints, lam: Floats) -> None:
+        """Users of one server, and where they are, settled with all others at these prices."""
+        at = np.concatenate([self.settled_at, at])
+        server = np.concatenate([self.settled.server, server])
         order = np.argsort(at, kind="stable")  # two runs, merged
-        at, server = at[order], server[order]
-        self.settled_at, self.single_at = at, at[:0]
-        self.settled = Single(self.users, at, server, len(lam), lam, self.tau)
-        self.single = Single(self.users, at[:0], server[:0], len(lam))
+        self.settled_at = at[order]
+        self.settled = Single(self.users, at[order], server[order], len(lam), lam, self.tau)
 
     def sums(self, prices: ServerPrices, tau: float) -> Sums:
         """Sums of the smooth users and of those of one server."""
