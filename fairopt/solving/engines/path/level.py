@@ -24,7 +24,7 @@ from fairopt.formulas.lowered import CAPACITY, RULE, UP_OF_TWO, Lowered, lower
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines import units
 from fairopt.solving.engines.path.frame import Frame
-from fairopt.solving.engines.path.level_state import LevelState, Missing, longest, moved
+from fairopt.solving.engines.path.level_state import LevelMissing, LevelState, longest, moved
 from fairopt.solving.engines.path.system import PathSystem
 from fairopt.solving.engines.point import AlphaQuestion
 
@@ -178,9 +178,9 @@ class _Leveling:
         above = np.maximum(share - w * t - base, 0.1 * base)
         return LevelState(z, slack, left, above, t, dear, price, own, money)
 
-    def _left(self, state: LevelState) -> Missing:
+    def _left(self, state: LevelState) -> LevelMissing:
         frame = self.frame
-        return Missing(
+        return LevelMissing(
             frame.cost(state.price, state.own) - frame.to(state.money) - state.dear,
             frame.rhs_shared - frame.a @ state.z - state.slack,
             frame.rhs_alone - frame.bound * state.z[frame.bounded] - state.left,
@@ -188,7 +188,7 @@ class _Leveling:
             1.0 - float(self.weight @ state.money),
         )
 
-    def _off(self, state: LevelState, missing: Missing) -> float:
+    def _off(self, state: LevelState, missing: LevelMissing) -> float:
         return max(
             float(np.abs(missing.columns * state.z).sum()) / state.t,
             float(np.abs(missing.rows).max(initial=0.0)),
@@ -197,7 +197,7 @@ class _Leveling:
             abs(missing.money),
         )
 
-    def _stepped(self, at: LevelState, missing: Missing, products: float) -> LevelState:
+    def _stepped(self, at: LevelState, missing: LevelMissing, products: float) -> LevelState:
         """A step towards the end of the path, corrected."""
         frame, w = self.frame, self.weight
         columns, rows, alone, shares, money = missing

@@ -38,7 +38,7 @@ class LevelState(NamedTuple):
         return [a * b for a, b in zip(self.mine, self.dual, strict=True)]
 
 
-class Missing(NamedTuple):
+class LevelMissing(NamedTuple):
     """What columns, rows, rows of one column, shares and the money of all miss."""
 
     columns: Floats
@@ -69,4 +69,4 @@ def moved(at: LevelState, by: LevelState, first: float, second: float) -> LevelS
     return LevelState(z, slack, left, f, at.t + first * by.t, *dual)
 
 
-__all__ = ["LevelState", "Missing", "longest", "moved"]
+__all__ = ["LevelState", "LevelMissing", "longest", "moved"]
