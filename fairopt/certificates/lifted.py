@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import gcd, isqrt
 from typing import Any
 
@@ -20,7 +21,7 @@ P = 2**31 - 1
 """a prime of which products of two remainders, and sums of those of half as many digits, fit"""
 HALF = 16
 """digits of the lower part of a remainder"""
-FIRST = 24
+FIRST = 8
 """digits in base p after which a solution is looked for; then half as many more, ..."""
 MOST = 4_000
 """most digits in base p"""
@@ -53,17 +54,22 @@ class Sparse:
         """(R,) the product with integers (C,), as an array of objects."""
         found = np.zeros(self.shape[0], dtype=object)
         if len(self.value):
-            each = self._values * vector[self.column]
-            first = np.flatnonzero(np.diff(self.row, prepend=-1))
-            found[self.row[first]] = np.add.reduceat(each, first)
+            found[self._some] = np.add.reduceat(self._values * vector[self.column], self._first)
         return found
 
-    @property
+    @cached_property
     def _values(self) -> Any:
-        kept = self.__dict__.get("_kept")
-        if kept is None:
-            kept = self.__dict__["_kept"] = _objects(self.value)
-        return kept
+        return _objects(self.value)
+
+    @cached_property
+    def _first(self) -> Ints:
+        """Where the entries of a row begin, of rows that have some."""
+        return np.flatnonzero(np.diff(self.row, prepend=-1))
+
+    @cached_property
+    def _some(self) -> Ints:
+        """Rows that have entries."""
+        return self.row[self._first]
 
     def part(self, rows: Ints, columns: Ints) -> Sparse:
         """Some rows and columns, in this order."""
@@ -177,7 +183,7 @@ def lifted(matrix: Sparse, right: Any) -> tuple[Any, int] | None:
         found = _rational(_sum(digit), P ** len(digit))
         if found is not None and not (matrix.times(found[0]) - right * found[1]).any():
             return found
-        wanted += wanted // 2
+        wanted += (wanted + 1) // 2
     return None
 
 
