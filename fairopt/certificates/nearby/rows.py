@@ -130,6 +130,36 @@ def sharpened(
     return found, least, out
 
 
+def _evened(system: System, price: Floats, moves: Ints) -> Floats:
+    """Prices (2, M), of rows between which a flow has no bound the same to the last digit: it would
+    bring what is endless times the least difference.
+
+    Parameters
+    ----------
+    moves : flows between their bounds, as columns.
+    """
+    endless = moves[~np.isfinite(system.bounds[:, moves - system.tasks]).all(axis=0)]
+    row, each, entry = system.columns.entries(endless)
+    if not len(row):
+        return price
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size, found = len(price[0]), price.copy()
+    links = coo_array((np.ones(len(row)), (row, size + each)), shape=(size + len(endless),) * 2)
+    _, name = connected_components(links, directed=False)
+    # entries are powers of two, so that nothing is rounded here
+    unit = np.ones(size)
+    unit[row] = np.abs(entry)
+    order = np.argsort(price[0] * unit, kind="stable")
+    of = np.zeros(int(name.max()) + 1, dtype=np.int64)
+    of[name[order]] = order  # the dearest row of each
+    some = np.unique(row)
+    top = of[name[some]]
+    found[:, some] = price[:, top] * (unit[top] / unit[some])
+    return found
+
+
 def _mask(system: System, columns: Ints) -> Bools:
     found = np.zeros(system.tasks, dtype=bool)
     found[columns] = True
@@ -180,6 +210,7 @@ def _sharpened(
         if not bad.any() or bad.all():
             break
         lot = replace(lot, price=np.where(bad, 0.0, found))
+    found = _evened(system, found, moves)
     if not found[0].any():  # all that costs nothing agrees
         best = np.inf
     return replace(lot, price=found, value=valued(system, found, mask)), best, least.least
