@@ -143,7 +143,8 @@ def _evened(system: System, price: Floats) -> Floats:
     np.add.at(off, each, entry * price[1][row])
     # the end to which a flow would go is without bound
     bad = (off != 0) & np.isinf(np.where(off < 0, system.bounds[1], system.bounds[0]))
-    some = np.isinf(system.bounds).any(axis=0) & (np.abs(off) <= EVEN * size)
+    near = np.abs(off) <= np.maximum(EVEN * size, AGREE * price[0].max(initial=0.0))
+    some = np.isinf(system.bounds).any(axis=0) & near
     if not (bad & some).any():
         return price
     keep = some[each]
