@@ -86,7 +86,7 @@ def _levels(told: Allocation) -> EnclosedLevels | None:
     does."""
     # kept with the answer, which is judged while it is solved
     found: EnclosedLevels | None = remembered(told, "_enclosed", lambda: enclosed_levels(told))
-    if found is None and np.count_nonzero(told.by_way) <= WRITTEN:
+    if found is None and told.instance.tree.flat and np.count_nonzero(told.by_way) <= WRITTEN:
         written = searched(told)
         if written is not None:
             of = told.instance.users.index

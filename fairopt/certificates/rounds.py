@@ -41,11 +41,11 @@ from fairopt.certificates.due import due, lowest, told
 from fairopt.certificates.exact_verdict import has_fractions
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.levels import Order
-from fairopt.certificates.nearby.verdict import PATH, at_nearby, of_rounds, worst
+from fairopt.certificates.nearby.verdict import at_nearby, of_rounds, worst
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Bill, PricesGiven, Ruled
 from fairopt.certificates.ruled.uses import RuleRows
-from fairopt.certificates.ruled.walk import RoundWalk, path
+from fairopt.certificates.ruled.walk import PATH, RoundWalk, path
 from fairopt.certificates.tolerance import ROUNDING, TOLERANCE
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats, Ints, remembered

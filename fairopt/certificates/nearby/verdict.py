@@ -13,11 +13,12 @@ from fairopt.certificates.due import due, told
 from fairopt.certificates.exact_verdict import has_fractions, in_fractions
 from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby.judged import Nearby, nearby
+from fairopt.certificates.ruled.walk import PATH
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats, remembered
 
-POINT, PATH = "_meant", "_path"
-"""what is kept with an answer: the point nearby, and its rounds along the path of targets"""
+POINT = "_meant"
+"""under which an answer keeps the point nearby"""
 ROUNDS = (
     "room of every user",
     "excess of those stopped later",
