@@ -152,18 +152,18 @@ def _evened(system: System, price: Floats) -> Floats:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    size, found = len(price[0]), price.copy()
-    links = coo_array((np.ones(len(row)), (row, size + each)), shape=(size + len(flows),) * 2)
+    rows, found = len(price[0]), price.copy()
+    links = coo_array((np.ones(len(row)), (row, rows + each)), shape=(rows + len(flows),) * 2)
     _, name = connected_components(links, directed=False)
     # entries are powers of two, so that nothing is rounded here
-    unit = np.ones(size)
+    unit = np.ones(rows)
     unit[row] = np.abs(entry)
     order = np.argsort(price[0] * unit, kind="stable")
     of = np.zeros(int(name.max()) + 1, dtype=np.int64)
     of[name[order]] = order  # the dearest row of each
-    some = np.unique(row)
-    top = of[name[some]]
-    found[:, some] = price[:, top] * (unit[top] / unit[some])
+    on = np.unique(row)
+    top = of[name[on]]
+    found[:, on] = price[:, top] * (unit[top] / unit[on])
     return found
 
 
