@@ -17,6 +17,8 @@ from fairopt.instance import remembered
 
 ALL_ROUNDS = "all rounds together, in exact fractions"
 """the check that says so"""
+LEVELS = "_enclosed"
+"""under which an answer keeps what everybody is due, or that it is not known"""
 WRITTEN = 150
 """most columns in use with which levels that are not enclosed are written out"""
 ROUNDED = 2.0**-50
@@ -85,7 +87,7 @@ def _levels(told: Allocation) -> EnclosedLevels | None:
     """What everybody is due, enclosed, or written out where that proves nothing; None if neither
     does."""
     # kept with the answer, which is judged while it is solved
-    found: EnclosedLevels | None = remembered(told, "_enclosed", lambda: enclosed_levels(told))
+    found: EnclosedLevels | None = remembered(told, LEVELS, lambda: enclosed_levels(told))
     if found is None and told.instance.tree.flat and np.count_nonzero(told.by_way) <= WRITTEN:
         written = searched(told)
         if written is not None:
@@ -106,4 +108,4 @@ def _float(value: Fraction) -> float:
     return float(value) if value < LARGEST else np.inf
 
 
-__all__ = ["has_fractions", "in_fractions"]
+__all__ = ["LEVELS", "has_fractions", "in_fractions"]

@@ -10,7 +10,7 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals
 from fairopt.allocation.fields import same
 from fairopt.certificates.due import due, told
-from fairopt.certificates.exact_verdict import has_fractions, in_fractions
+from fairopt.certificates.exact_verdict import LEVELS, has_fractions, in_fractions
 from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby.judged import Nearby, nearby
 from fairopt.certificates.ruled.walk import PATH
@@ -106,7 +106,7 @@ def due_as(alloc: Allocation, other: Allocation) -> None:
     alike = alloc.rounds is not None and alloc.instance is other.instance
     alike = alike and alloc.notion == other.notion and np.array_equal(alloc.score, other.score)
     if alike and same(alloc.rounds, other.rounds):
-        vars(alloc).update({k: v for k, v in vars(other).items() if k in (POINT, PATH)})
+        vars(alloc).update({k: v for k, v in vars(other).items() if k in (POINT, PATH, LEVELS)})
 
 
 def mended(alloc: Allocation) -> Allocation | None:
