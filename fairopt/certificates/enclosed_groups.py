@@ -99,9 +99,12 @@ class GroupsEnclosed:
             return True
         some = len(claim.tree.use[0]) > 1
         for g in claim.alive[j].difference(size) if some else ():
-            # one that could stand before a jump has had a member stopped at this very level
-            k = claim.stopped(j, g)
-            if k >= 0 and (claim.rank_of(k) != claim.rank_of(j) or not self._rises(j, k)):
+            # one that could stand has had a member stopped at this very level, or in another class
+            before = [n for n in claim.tree.below[g] if 0 <= claim.turn[n] < j]
+            last = max([claim.turn[n] for n in before], default=-1)
+            if any(claim.rank[n] != claim.rank_of(j) for n in before) or not (
+                last < 0 or self._rises(j, last)
+            ):
                 return False
         stuck, ended = list[int](), True
         for g, r in size.items():

@@ -84,10 +84,15 @@ def in_fractions(
 
 
 def _levels(told: Allocation) -> EnclosedLevels | None:
-    """What everybody is due, enclosed, or written out where that proves nothing; None if neither
-    does."""
+    """What everybody is due; None if nothing proves it."""
     # kept with the answer, which is judged while it is solved
-    found: EnclosedLevels | None = remembered(told, LEVELS, lambda: enclosed_levels(told))
+    found: EnclosedLevels | None = remembered(told, LEVELS, lambda: _proved(told))
+    return found
+
+
+def _proved(told: Allocation) -> EnclosedLevels | None:
+    """What everybody is due, enclosed, or written out where that proves nothing."""
+    found = enclosed_levels(told)
     if found is None and told.instance.tree.flat and np.count_nonzero(told.by_way) <= WRITTEN:
         written = searched(told)
         if written is not None:

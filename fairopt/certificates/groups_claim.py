@@ -192,10 +192,6 @@ class GroupsClaim:
             for j in range(len(self.rounds))
         ]
 
-    def stopped(self, j: int, g: int) -> int:
-        """The last round before in which a member of a group was stopped, -1 if none was."""
-        return max([self.turn[n] for n in self.tree.below[g] if self.turn[n] < j], default=-1)
-
     def asked(self, j: int) -> set[int]:
         """Groups whose level a round needs: all that move in those of the root of its users."""
         tops = {self.tree.above[n][-1] for n in self.rounds[j].users if self.tree.above[n]}

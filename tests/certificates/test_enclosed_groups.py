@@ -1,5 +1,5 @@
-"""Levels in groups that are enclosed, beside the definition in fractions; a chain beside a group that
-an estimate of how far errors reach once certified."""
+"""Levels in groups that are enclosed, beside the definition in fractions; a chain beside a group,
+which an estimate of how far errors reach once certified."""
 
 from __future__ import annotations
 

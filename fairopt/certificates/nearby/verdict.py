@@ -40,7 +40,7 @@ def of_rounds(
     asked = verdict.verdict == UNPROVED or (rounds > 1 and verdict.verdict == CERTIFIED)
     if not asked or not has_fractions(alloc):
         return at_nearby(alloc, verdict, order, rounds, tolerance)
-    if (exact := in_fractions(alloc, alloc, verdict, ROUNDS, tolerance)) is not None:
+    if (exact := in_its_fractions(alloc, verdict, tolerance)) is not None:
         return exact
     # others may tell which rows are full: one nearby, where the given one is a little off, and what
     # is due, where it is right but for rounding
@@ -54,6 +54,13 @@ def of_rounds(
         return found
     none = Check.of("levels are not proved in exact fractions", 1.0, 0.0, "")
     return replace(found, verdict=UNPROVED, checks=(*found.checks, none), bounded=False)
+
+
+def in_its_fractions(
+    alloc: Allocation, verdict: Certificate, tolerance: float
+) -> Certificate | None:
+    """The verdict of the levels that an answer's own rounds tell; None where nothing is proved."""
+    return in_fractions(alloc, alloc, verdict, ROUNDS, tolerance)
 
 
 def at_nearby(
