@@ -59,9 +59,7 @@ def drawn(
         items.append(_made(API, "LocalQueue", f"l{q}", f"ns{q}", spec=queue))
     if nested:
         above = {c: "root" if c < COHORTS // 2 else "mid" for c in range(COHORTS)}
-        items += [
-            _made(API, "Cohort", f"c{c}", spec={"parentName": up}) for c, up in above.items()
-        ]
+        items += [_made(API, "Cohort", f"c{c}", spec={"parentName": up}) for c, up in above.items()]
         items.append(_made(API, "Cohort", "mid", spec={"parentName": "root"}))
         items.append(_made(API, "Cohort", "root", spec={}))
     items += [_workload(rng, u, u % queues, asked) for u in range(workloads)]
