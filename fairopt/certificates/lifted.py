@@ -62,7 +62,7 @@ class Sparse:
     def _values(self) -> Any:
         kept = self.__dict__.get("_kept")
         if kept is None:
-            kept = self.__dict__["_kept"] = _objects(self.value)
+            kept = self.__dict__["_kept"] = objects(self.value)
         return kept
 
     def part(self, rows: Ints, columns: Ints) -> Sparse:
@@ -93,8 +93,8 @@ def solved(
     scale = 1
     for value in fixed:
         scale = scale * value.denominator // gcd(scale, value.denominator)
-    kept = _objects([int(value * scale) for value in fixed])
-    wanted = _objects([b * scale for b in right]) - matrix.part(
+    kept = objects([int(value * scale) for value in fixed])
+    wanted = objects([b * scale for b in right]) - matrix.part(
         np.arange(matrix.shape[0]), beside
     ).times(kept)
     square = matrix.part(rows, columns)
@@ -104,7 +104,7 @@ def solved(
     number, bottom = found
     x = np.zeros(matrix.shape[1], dtype=object)
     x[columns], x[beside] = number, kept * bottom
-    if any((matrix.times(x) - _objects([b * scale * bottom for b in right]))[:must]):
+    if any((matrix.times(x) - objects([b * scale * bottom for b in right]))[:must]):
         return None
     return x.tolist(), bottom * scale
 
@@ -215,7 +215,8 @@ def _denominator(number: int, modulus: int, most: int) -> int | None:
     return abs(this) if abs(this) <= most else None
 
 
-def _objects(values: Sequence[int]) -> Any:
+def objects(values: Sequence[int]) -> Any:
+    """An array of integers of any size."""
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found
@@ -229,4 +230,4 @@ def _float(value: int | Fraction) -> float:
         return float(np.finfo(float).max)
 
 
-__all__ = ["Sparse", "basis", "lifted", "solved"]
+__all__ = ["Sparse", "basis", "lifted", "objects", "solved"]
