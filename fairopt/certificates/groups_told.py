@@ -33,7 +33,7 @@ SAME = 1e-9
 """part by which two sizes, or two levels of the root, differ that may be the same"""
 
 
-class Stopped(NamedTuple):
+class StoppedRound(NamedTuple):
     """Users who are stopped together, and in which of an answer's rounds. start : where their class
     begins, with nothing."""
 
@@ -69,23 +69,23 @@ class GroupsTold:
         some = np.array([len(columns) > 0 for columns in case.open_])
         return cls(asked.tree, exact, asked.rank.tolist(), some, told)
 
-    def rounds(self, lots: Sequence[Lot], parts: Sequence[Sequence[Part]]) -> list[Stopped]:
+    def rounds(self, lots: Sequence[Lot], parts: Sequence[Sequence[Part]]) -> list[StoppedRound]:
         """What is stopped together, in the order that is told. Who holds nothing is stopped where
         its class begins, or with those of the round before while its group waits."""
-        found = list[Stopped]()
+        found = list[StoppedRound]()
         for lot, each in zip(lots, parts, strict=True):
             for users in of_parts(lot, each):
                 none = not self.stops[lot.stage].due[users].any()
                 last = found[-1] if found and self.rank[found[-1].users[0]] == lot.rank else None
                 if not none:
-                    found.append(Stopped(users, lot.stage))
+                    found.append(StoppedRound(users, lot.stage))
                 elif last is None:
-                    found.append(Stopped(users, lot.stage, True))
+                    found.append(StoppedRound(users, lot.stage, True))
                 elif last.start or self._waits(users, last.stage):
                     found[-1] = last._replace(users=[*last.users, *users])
                 else:
                     first = [self.rank[one.users[0]] for one in found].index(lot.rank)
-                    found.insert(first, Stopped(users, lot.stage, True))
+                    found.insert(first, StoppedRound(users, lot.stage, True))
         return found
 
     def _waits(self, users: Sequence[int], stage: int) -> bool:
@@ -94,7 +94,7 @@ class GroupsTold:
         own = [self.exact.own(n) for n in users]
         return all(g != ROOT and not point.v[g] > 0 for g in own)
 
-    def claim(self, parts: Sequence[Stopped]) -> tuple[GroupsClaim, list[float]]:
+    def claim(self, parts: Sequence[StoppedRound]) -> tuple[GroupsClaim, list[float]]:
         """Rounds in this order, and about what their levels are."""
         some = self.some.tolist()
         bare = [RoundClaim(part.users, {}, part.start) for part in parts]
@@ -211,4 +211,4 @@ def _near(one: float, other: float) -> bool:
     return abs(one - other) <= SAME * max(one, other)
 
 
-__all__ = ["GroupsTold", "Stopped", "of_parts"]
+__all__ = ["GroupsTold", "StoppedRound", "of_parts"]

@@ -59,7 +59,7 @@ class Sparse:
 
     @cached_property
     def _values(self) -> Any:
-        return _objects(self.value)
+        return objects(self.value)
 
     @cached_property
     def _first(self) -> Ints:
@@ -99,8 +99,8 @@ def solved(
     scale = 1
     for value in fixed:
         scale = scale * value.denominator // gcd(scale, value.denominator)
-    kept = _objects([int(value * scale) for value in fixed])
-    wanted = _objects([b * scale for b in right]) - matrix.part(
+    kept = objects([int(value * scale) for value in fixed])
+    wanted = objects([b * scale for b in right]) - matrix.part(
         np.arange(matrix.shape[0]), beside
     ).times(kept)
     square = matrix.part(rows, columns)
@@ -110,7 +110,7 @@ def solved(
     number, bottom = found
     x = np.zeros(matrix.shape[1], dtype=object)
     x[columns], x[beside] = number, kept * bottom
-    if any((matrix.times(x) - _objects([b * scale * bottom for b in right]))[:must]):
+    if any((matrix.times(x) - objects([b * scale * bottom for b in right]))[:must]):
         return None
     return x.tolist(), bottom * scale
 
@@ -221,7 +221,8 @@ def _denominator(number: int, modulus: int, most: int) -> int | None:
     return abs(this) if abs(this) <= most else None
 
 
-def _objects(values: Sequence[int]) -> Any:
+def objects(values: Sequence[int]) -> Any:
+    """An array of integers of any size."""
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found
@@ -235,4 +236,4 @@ def _float(value: int | Fraction) -> float:
         return float(np.finfo(float).max)
 
 
-__all__ = ["Sparse", "basis", "lifted", "solved"]
+__all__ = ["Sparse", "basis", "lifted", "objects", "solved"]
