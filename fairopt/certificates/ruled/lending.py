@@ -21,7 +21,6 @@ import numpy as np
 from fairopt.instance import Floats, Ints
 from fairopt.instance.quotas.tree import QuotaRow
 
-
 BELOW = 1 - 2.0**-50
 """part of a factor that is taken, so that rounding breaks nothing once more"""
 
