@@ -313,6 +313,10 @@ def asked_for(users: int, servers: int) -> Iterator[str]:
             )
             table, took = served(users, servers, alike, asked)
             yield from (f"{each}, nodes {nodes}; the plan is {took}:", "", *table, "")
+    for asked in ASKED[1:]:
+        table, took = served(users, servers, True, asked, kueue=True)
+        each = "Kueue's quotas, {} to {} tasks asked".format(*asked)
+        yield from (f"{each}, nodes of {KINDS} kinds; the plan is {took}:", "", *table, "")
 
 
 def main() -> None:

@@ -49,6 +49,7 @@ EXACT = (
     "certificates/test_exact_proof",
     "certificates/test_exact_levels",
     "certificates/test_enclosed",
+    "certificates/test_enclosed_groups",
 )
 """tests of levels in exact fractions, the quickest first"""
 NEARBY = (
@@ -81,6 +82,7 @@ TESTS = {
     "losses": ("certificates/test_losses", "certificates/test_scale", *THEOREM),
     "digits": ("certificates/test_digits", *THEOREM, "certificates/test_points"),
     "enclosed": EXACT,
+    "enclosed_groups": EXACT,
     "enclosed_levels": EXACT,
     "enclosed_prices": EXACT,
     "enclosed_search": EXACT,
@@ -91,6 +93,8 @@ TESTS = {
     "exact_verdict": EXACT,
     "feasibility": ("certificates/test_alpha_fair",),
     "follows": EXACT,
+    "groups_claim": EXACT,
+    "groups_told": EXACT,
     "guess": ("certificates/test_alpha_fair",),
     "levels": ("certificates/test_levels", "solving/test_levels"),
     "nearby": NEARBY,

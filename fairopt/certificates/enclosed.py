@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairopt.certificates.lifted import Sparse
+from fairopt.certificates.lifted import Sparse, objects
 from fairopt.instance import Floats, Ints
 
 Equation = dict[int, int]
@@ -138,18 +138,15 @@ class ScaledSystem:
         """Each unknown over its power of two, times 2**BITS, and how far it may be off."""
         least = int(self.column.min())
         up = [int(e) - least for e in self.column]
-        entries = Sparse.of(self.rows, len(self.rows))
-        times = _objects([a << up[c] for row in self.rows for c, a in row.items()])
-        first = np.flatnonzero(np.diff(entries.row, prepend=-1))
-        number, goal = _objects([0] * len(self.rows)), BITS - shift - least
+        scaled_up = [{c: a << up[c] for c, a in row.items()} for row in self.rows]
+        entries = Sparse.of(scaled_up, len(self.rows))
+        number, goal = objects([0] * len(self.rows)), BITS - shift - least
         # all over 2**BITS, or more where right sides have more digits than that
         more = max(0, -goal)
-        wanted = _objects([b << (goal + more) for b in right])
+        wanted = objects([b << (goal + more) for b in right])
         best: tuple[int, Any, Any] | None = None
         for _ in range(STEPS):
-            held = np.zeros(len(self.rows), dtype=object)
-            held[entries.row[first]] = np.add.reduceat(times * number[entries.column], first)
-            left = wanted - held * (1 << more)
+            left = wanted - entries.times(number) * (1 << more)
             # in floats: left_i 2**(least - row[i] - more), at most about 2**top
             exponent = [least - int(e) - more for e in self.row]
             top = max(
@@ -165,7 +162,7 @@ class ScaledSystem:
             step = self.solver.solve(scaled)
             if not np.isfinite(step).all():
                 return None
-            number = number + _objects([_whole(v, top) for v in step.tolist()])
+            number = number + objects([_whole(v, top) for v in step.tolist()])
         if best is None:
             return None
         top, number, scaled = best
@@ -217,12 +214,6 @@ def _whole(value: float, shift: int) -> int:
         return 0
     top, bottom = value.as_integer_ratio()
     return -((-top << max(shift, 0)) // (bottom << max(-shift, 0)))
-
-
-def _objects(values: Sequence[int]) -> Any:
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
 
 
 __all__ = ["Interval", "Regular", "Equation"]

@@ -14,8 +14,10 @@ from fractions import Fraction
 from functools import cached_property
 
 from fairopt.certificates.enclosed import Equation, Interval, Regular
+from fairopt.certificates.enclosed_groups import GroupsEnclosed
 from fairopt.certificates.exact_levels import ExactCase
 from fairopt.certificates.follows import Follows
+from fairopt.certificates.groups_claim import GroupsClaim
 
 DIGITS = 200
 """binary digits to which an end of an interval is told"""
@@ -32,6 +34,8 @@ class TasksClaim:
     full : rows that are full. chosen : those of the equations that are regular, all others follow:
         first one for each user of the groups, then one for each full row.
     about : (C + G,) of used columns and of levels, above 0.
+    targets : in groups, rounds that are to be on the path of targets; `groups` are its levels then,
+        some of nobody, and its links are equations after those of rows.
     """
 
     used: Sequence[int]
@@ -40,6 +44,7 @@ class TasksClaim:
     full: Sequence[int]
     chosen: Sequence[int]
     about: Sequence[float]
+    targets: GroupsClaim | None = None
 
 
 def equations(
@@ -77,6 +82,9 @@ def equations(
         for k, a in case.column[c].items():
             if k in at:
                 right[at[k]] -= a * v
+    for link in () if claim.targets is None else claim.targets.links:
+        rows.append({len(place) + j: a for j, a in link.items()})
+        right.append(0)
     return rows, right, shift, place
 
 
@@ -101,6 +109,8 @@ class TasksEnclosed:
     @classmethod
     def of(cls, case: ExactCase, claim: TasksClaim) -> TasksEnclosed | None:
         """None where they are not regular, or say nothing of somebody."""
+        if claim.targets is not None and claim.targets.users != claim.groups:
+            return None
         rows, right, shift, place = equations(case, claim)
         group = [-1] * len(case.open_)
         for j, users in enumerate(claim.groups):
@@ -126,6 +136,14 @@ class TasksEnclosed:
     def follows(self) -> Follows:
         """What follows from the equations."""
         return Follows(self.system)
+
+    @cached_property
+    def targets(self) -> GroupsEnclosed | None:
+        """In groups, what users are due by then."""
+        of = self.claim.targets
+        return (
+            None if of is None else GroupsEnclosed(of, self.system, self.follows, len(self.place))
+        )
 
     def amount(self, c: int) -> Interval:
         """Where the amount of a column lies, over 2**bits; exact of those that are fixed."""
@@ -182,7 +200,7 @@ class TasksEnclosed:
                 self.full.add(k)
             elif here.low < 0:
                 return False
-        return True
+        return self.targets is None or self.targets.kept
 
     def level(self, n: int) -> Interval:
         """Where the level of a user lies, over 2**bits."""
@@ -194,6 +212,8 @@ class TasksEnclosed:
             return Fraction(0), Fraction(0)
         cut = max(0, self.system.bits - DIGITS - 64)
         low, high = self.level(n)
+        if low < 0 and self.follows.gives({len(self.place) + self.group[n]: 1}, 0):
+            return Fraction(0), Fraction(0)
         while cut and low >> cut < 1 << DIGITS:
             cut = max(0, cut - 64)
         one = 1 << (self.system.bits - cut)
@@ -212,8 +232,17 @@ class TasksEnclosed:
             self._same[a, b] = self.follows.gives({first + a: 1, first + b: -1}, 0)
         return self._same[a, b]
 
+    def together(self, users: Sequence[int]) -> int | None:
+        """The user in whose round all of these are due what they hold; None where there is none."""
+        if self.targets is None:
+            return users[0] if all(self.equal(n, users[0]) for n in users) else None
+        first = min(users, key=self.targets.claim.turn.__getitem__)
+        return first if all(self.by_then(n, first) for n in users) else None
+
     def by_then(self, n: int, m: int) -> bool:
-        """Whether user n is stopped in the round of m or before."""
+        """Whether user n is due in the round of m what it is due in the end."""
+        if self.targets is not None:
+            return self.targets.by_then(n, m)
         rank = self.case.rank
         if rank[n] != rank[m]:
             return rank[n] < rank[m]

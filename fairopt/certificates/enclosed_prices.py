@@ -202,7 +202,9 @@ class Judge:
             if not users:
                 continue
             if not self._prove(users, [part]):
-                last = users[0]
+                last = self.held.together(users)
+                if last is None:
+                    return False
                 before = [
                     each
                     for each in parts
@@ -216,11 +218,11 @@ class Judge:
     def _prove(self, users: Sequence[int], parts: Sequence[PricesEnclosed]) -> bool:
         """Whether prices of the first part, with those of others, prove its users."""
         held, case = self.held, self.held.case
-        last, tasks = users[0], len(case.owner)
+        last, tasks = held.together(users), len(case.owner)
         home: dict[int, int] = {}
         for part in parts:
             home.update(part.claim.home)
-        if not home.keys() >= set(users) or not all(held.equal(n, last) for n in users):
+        if last is None or not home.keys() >= set(users):
             return False
         if not all(held.by_then(n, last) for n in home):
             return False

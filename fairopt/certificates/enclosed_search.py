@@ -21,14 +21,19 @@ from fairopt.certificates.enclosed_prices import Judge, PricesClaim, PricesEnclo
 from fairopt.certificates.exact_parts import Part, near
 from fairopt.certificates.exact_search import TURNS, ExactSearch, searches
 from fairopt.certificates.follows import normal
+from fairopt.certificates.groups_claim import ROOT, GroupsClaim
+from fairopt.certificates.groups_told import GroupsTold, of_parts
 from fairopt.certificates.nearby.judged import looked_for
 from fairopt.certificates.nearby.rows import Lot
+from fairopt.formulas.entitled import entitled
 from fairopt.instance import Bools, Floats
 
 COLUMNS, ENTRIES = 20_000, 20_000_000
 """most columns in use, and most of them times users and rows: some seconds"""
 RANK = 1e-10
 """part of an equation, measured at the answer, that others leave of it, and which counts as none"""
+EARLIER = 300
+"""binary digits by which one round is before another"""
 SMALL = 1e-6
 """part of a row by which flows near 0 are measured"""
 
@@ -48,7 +53,13 @@ def enclosed_levels(alloc: Allocation) -> EnclosedLevels | None:
         return None
     for search in searches(alloc):
         with np.errstate(all="ignore"):
-            found = _found(search)
+            told = None
+            if not alloc.instance.tree.flat:
+                asked = entitled(alloc.instance, alloc.score, alloc.kind)
+                told = GroupsTold.of(alloc, asked, search.case)
+                if told is None:
+                    return None
+            found = _found(search, told)
         if found is not None:
             return found
     return None
@@ -66,8 +77,8 @@ def few(alloc: Allocation) -> bool:
     )
 
 
-def _found(search: ExactSearch) -> EnclosedLevels | None:
-    held = _tasks(search)
+def _found(search: ExactSearch, told: GroupsTold | None) -> EnclosedLevels | None:
+    held = _tasks(search) if told is None else _in_groups(search, told)
     if held is None or not held.kept:
         return None
     parts = list[PricesEnclosed]()
@@ -86,16 +97,49 @@ def _found(search: ExactSearch) -> EnclosedLevels | None:
     if any(most > 0 and not least for least, most in zip(low, high, strict=True)):
         return None  # nothing and next to nothing are not told apart
     case = held.case
+    if held.claim.targets is not None:
+        return EnclosedLevels(low, high, tuple(held.claim.targets.rounds[0].users))
     least = min([(r, t / w) for r, t, w in zip(case.rank, high, case.weight, strict=True)])
     keys = zip(case.rank, low, case.weight, strict=True)
     first = [n for n, (r, t, w) in enumerate(keys) if (r, t / w) <= least]
     return EnclosedLevels(low, high, tuple(first))
 
 
-def _tasks(search: ExactSearch) -> TasksEnclosed | None:
-    """The tasks that rounds determine, each 0 or more; None where there are none."""
+def _in_groups(search: ExactSearch, told: GroupsTold) -> TasksEnclosed | None:
+    """The same in groups, where what nothing connects is stopped in an order of its own."""
+    rounds = told.rounds(search.lots, search.parts)
+    for _ in range(TURNS):
+        claim, about = told.claim(rounds)
+        held = _tasks(search, claim, about)
+        if held is None:
+            return None
+        one = held.system
+        at = [one.middle[len(held.place) + claim.level[j, ROOT]] for j in range(len(rounds))]
+        cut = max(0, one.bits - EARLIER)
+        keys = [(claim.rank_of(j), v >> cut) for j, v in enumerate(at)]
+        order = sorted(range(len(rounds)), key=keys.__getitem__)
+        if order == list(range(len(rounds))):
+            return held
+        rounds = [rounds[j] for j in order]
+    return None
+
+
+def _tasks(
+    search: ExactSearch, targets: GroupsClaim | None = None, levels: Sequence[float] = ()
+) -> TasksEnclosed | None:
+    """The tasks that rounds determine, each 0 or more; None where there are none.
+
+    Parameters
+    ----------
+    targets : in groups, the rounds. levels : about what their levels are.
+    """
     case, used, tasks = search.case, search.used, len(search.case.owner)
-    groups = [part.users for parts in search.parts for part in parts if part.users]
+    if targets is None:
+        both = zip(search.lots, search.parts, strict=True)
+        groups = [users for lot, parts in both for users in of_parts(lot, parts)]
+    else:
+        groups = targets.users
+    links = [] if targets is None else targets.links
     if sum(map(len, groups)) > len(case.open_):
         return None
     must = sorted({k for parts in search.parts for part in parts for k in part.rows})
@@ -104,7 +148,7 @@ def _tasks(search: ExactSearch) -> TasksEnclosed | None:
     given = np.array([float(v) for v in search.given])
     for _ in range(TURNS):
         flows = [c for c in range(tasks, len(given)) if c not in set(used)]
-        matrix, size, ties = _matrix(search, used, given, groups, [*must, *may])
+        matrix, size, ties = _matrix(search, used, given, groups, [*must, *may], links, levels)
         rows, columns = _chosen(matrix, len(matrix) - len(may))
         # each user of a group whose tasks its level determines has a column that stands for it
         homes = [c for c in ties.values() if c is not None]
@@ -116,14 +160,15 @@ def _tasks(search: ExactSearch) -> TasksEnclosed | None:
         alone = [k for k, n in enumerate(order) if ties[n] is None]
         chosen = [k for k, n in enumerate(order) if ties[n] is not None]
         chosen += [alone[k] for k in rows if k < len(alone)]
-        each = [*must, *may]
-        mine = [each[k - len(alone)] for k in rows if k >= len(alone)]
+        each, more = [*must, *may], len(alone) + len(links)
+        mine = [each[k - more] for k in rows if k >= more]
         full = [*must, *[k for k in mine if k not in priced]]
         chosen += [len(order) + full.index(k) for k in mine]
+        chosen += [len(order) + len(full) + k - len(alone) for k in rows if len(alone) <= k < more]
         kept = {used[c] for c in basis}
         fixed = {c: search.given[c] for c in (*flows, *used) if c not in kept and search.given[c]}
         about = [float(size[c]) for c in (*basis, *range(len(used), len(size)))]
-        claim = TasksClaim([used[c] for c in basis], fixed, groups, full, chosen, about)
+        claim = TasksClaim([used[c] for c in basis], fixed, groups, full, chosen, about, targets)
         held = TasksEnclosed.of(case, claim)
         if held is None:
             return None
@@ -140,10 +185,12 @@ def _matrix(
     given: Floats,
     groups: Sequence[Sequence[int]],
     rows: Sequence[int],
+    links: Sequence[Equation],
+    levels: Sequence[float],
 ) -> tuple[Floats, Floats, dict[int, int | None]]:
     """Equations in floats between used columns and levels of groups, each in its size: those of
-    users of no column, then rows, from which a column of each other user is eliminated; sizes; the
-    place of that column."""
+    users of no column, links between levels, then rows, from which a column of each other user is
+    eliminated; sizes; the place of that column."""
     case, system, tasks = search.case, search.system, len(search.case.owner)
     matrix = system.low.matrix.tocsr()[np.array(rows, dtype=np.int64)][:, used].toarray()
     size, at = np.abs(given[list(used)]), np.array(used)
@@ -158,8 +205,8 @@ def _matrix(
             own.setdefault(case.owner[c], []).append(j)
     worth = np.array([case.score[c] / case.unit[case.owner[c]] if c < tasks else 0.0 for c in used])
     worth = worth * size
-    level = np.ones(len(groups))
-    for g, users in enumerate(groups):
+    level = np.array(levels) if len(levels) else np.ones(len(groups))
+    for g, users in enumerate(() if len(levels) else groups):
         t = max([float(worth[own.get(n, [])].sum() / case.weight[n]) for n in users])
         level[g] = t if t > 0 else 1.0
     matrix = np.hstack([matrix * size, np.zeros((len(rows), len(groups)))])
@@ -180,7 +227,12 @@ def _matrix(
             part = level[g] * float(case.weight[n]) / worth[home]
             matrix[:, len(used) + g] += matrix[:, home] * part
             matrix[:, home] = 0.0
-    return np.vstack([*alone, matrix]), np.concatenate([size, level]), ties
+    linked = np.zeros((len(links), matrix.shape[1]))
+    for row, link in zip(linked, links, strict=True):
+        top = max([a.bit_length() for a in link.values()])
+        for g, a in link.items():
+            row[len(used) + g] = a / (1 << top) * level[g]
+    return np.vstack([*alone, linked, matrix]), np.concatenate([size, level]), ties
 
 
 def _chosen(matrix: Floats, must: int) -> tuple[list[int], list[int]]:

@@ -46,7 +46,7 @@ def exact_levels(alloc: Allocation) -> ExactLevels | None:
     inst = alloc.instance
     if alloc.kind["name"] != "max-min":
         raise UsageError(f"exact levels: found {alloc.notion['name']}; wanted max-min")
-    if not taken(alloc):
+    if not (inst.tree.flat and taken(alloc)):
         raise UsageError(
             "exact levels: found groups, guarantees, or demand that bends; wanted none of these"
         )
@@ -58,11 +58,12 @@ def exact_levels(alloc: Allocation) -> ExactLevels | None:
 def taken(alloc: Allocation) -> bool:
     """Whether levels in exact fractions are worked out for such a question of max-min."""
     inst = alloc.instance
-    if not (inst.tree.flat and inst.linear) or inst.start is not None:
+    if not inst.linear or inst.start is not None:
         return False
     asked = entitled(inst, alloc.score, alloc.kind)
     # in proportion to guarantees weights are of floats: users would tie but for a digit
-    return not asked.floor.any() and bool((asked.weight == inst.weight).all())
+    weight = asked.weight if inst.tree.flat else asked.tree.weight[asked.tree.leaf]
+    return not asked.floor.any() and bool((weight == inst.weight).all())
 
 
 def searches(alloc: Allocation) -> Iterator[ExactSearch]:
@@ -85,7 +86,7 @@ def searches(alloc: Allocation) -> Iterator[ExactSearch]:
 
 
 def searched(alloc: Allocation) -> ExactLevels | None:
-    """The levels of an answer that `taken` takes; None where nothing is proved."""
+    """The levels of an answer without groups that `taken` takes; None where nothing is proved."""
     if np.count_nonzero(alloc.by_way) > MOST:
         return None
     for search in searches(alloc):

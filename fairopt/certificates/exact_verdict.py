@@ -17,6 +17,8 @@ from fairopt.instance import remembered
 
 ALL_ROUNDS = "all rounds together, in exact fractions"
 """the check that says so"""
+LEVELS = "_enclosed"
+"""under which an answer keeps what everybody is due, or that it is not known"""
 WRITTEN = 150
 """most columns in use with which levels that are not enclosed are written out"""
 ROUNDED = 2.0**-50
@@ -82,11 +84,16 @@ def in_fractions(
 
 
 def _levels(told: Allocation) -> EnclosedLevels | None:
-    """What everybody is due, enclosed, or written out where that proves nothing; None if neither
-    does."""
+    """What everybody is due; None if nothing proves it."""
     # kept with the answer, which is judged while it is solved
-    found: EnclosedLevels | None = remembered(told, "_enclosed", lambda: enclosed_levels(told))
-    if found is None and np.count_nonzero(told.by_way) <= WRITTEN:
+    found: EnclosedLevels | None = remembered(told, LEVELS, lambda: _proved(told))
+    return found
+
+
+def _proved(told: Allocation) -> EnclosedLevels | None:
+    """What everybody is due, enclosed, or written out where that proves nothing."""
+    found = enclosed_levels(told)
+    if found is None and told.instance.tree.flat and np.count_nonzero(told.by_way) <= WRITTEN:
         written = searched(told)
         if written is not None:
             of = told.instance.users.index
@@ -106,4 +113,4 @@ def _float(value: Fraction) -> float:
     return float(value) if value < LARGEST else np.inf
 
 
-__all__ = ["has_fractions", "in_fractions"]
+__all__ = ["LEVELS", "has_fractions", "in_fractions"]

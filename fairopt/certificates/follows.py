@@ -2,8 +2,9 @@
 
 An equation that a regular system leaves out holds as well if it is a sum of multiples of its
 equations. Most are of few: so equations that make one unknown a multiple of another are put in for
-it first, and so are unknowns that are equal, but for a power of two by which rows were multiplied,
-where that leaves just as many equations as unknowns.
+it first, and so are unknowns that seem equal, but for a power of two by which rows were multiplied.
+If the equations that are then left have a solution, it is one of the whole system, and there is no
+other: so the unknowns are equal.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from math import gcd, lcm
 import numpy as np
 
 from fairopt.certificates.enclosed import Equation, Regular
-from fairopt.certificates.lifted import Sparse, solved
+from fairopt.certificates.lifted import Sparse, basis, solved
 
 NONE = 1e-9
 """part of an equation that an equation it follows from gives; below is rounding of none"""
@@ -24,6 +25,8 @@ CHAIN = 100
 """most equations that another one is a sum of"""
 SHORT = 2**200
 """largest denominator, in a power of two near its size, with which an unknown is written out"""
+DENSE = 300_000
+"""most equations that are left times unknowns, where it is looked for which of them are regular"""
 ALIKE = 300
 """binary digits that unknowns have in common that seem equal"""
 _Multiple = tuple[int, Fraction]
@@ -56,10 +59,10 @@ class Follows:
         form, right = _put(form, right, multiple)
         if not form:
             return right == 0
-        return fewer is not None and fewer._sum({roots[j]: a for j, a in form.items()}, right)
+        return fewer._sum({roots[j]: a for j, a in form.items()}, right)
 
     @cached_property
-    def _fewer(self) -> tuple[list[_Multiple], dict[int, int], Follows | None] | None:
+    def _fewer(self) -> tuple[list[_Multiple], dict[int, int], Follows] | None:
         """Each unknown as a multiple of one that is left, the places of these, and what equations
         between them give."""
         rows, right = self.system.rows, self.system.right
@@ -69,7 +72,6 @@ class Follows:
                 (j, a), (k, c) = row.items()
                 pairs.append((j, k, Fraction(-c, a)))  # unknown j is so many times k
         alike = _alike(self.system)
-        # that unknowns are equal is proved by as many equations as are left unknowns
         for links in ((*pairs, *alike), pairs) if alike else (pairs,) if pairs else ():
             multiple = _linked(len(rows), links)
             left = dict[tuple[tuple[int, int], ...], tuple[Equation, int]]()
@@ -78,17 +80,33 @@ class Follows:
                 if form or last:
                     left.setdefault(normal(form, last), (form, last))
             roots = {j: i for i, j in enumerate(sorted({root for root, _ in multiple}))}
-            if len(left) == len(roots):
-                return multiple, roots, self._of(roots, list(left.values()))
+            fewer = self._of(roots, list(left.values()))
+            if fewer is not None:
+                return multiple, roots, fewer
         return None
 
     def _of(self, roots: dict[int, int], left: Sequence[tuple[Equation, int]]) -> Follows | None:
-        """The system between some of the unknowns."""
+        """The system between some of the unknowns; None where it is not proved that all of its
+        equations hold at once."""
         rows = [{roots[j]: a for j, a in form.items()} for form, _ in left]
+        right = [b for _, b in left]
+        some = list(range(len(rows)))
+        if len(rows) > len(roots):
+            if len(rows) * len(roots) > DENSE:
+                return None
+            some = basis(Sparse.of(rows, len(roots)), np.arange(len(roots)))[0].tolist()
+        if len(some) < len(roots):
+            return None
         one = 1 << self.system.bits
         about = [abs(self.system.middle[j] / one) or 1.0 for j in roots]
-        found = Regular.of(rows, [b for _, b in left], self.system.shift, about)
-        return None if found is None else Follows(found)
+        found = Regular.of(
+            [rows[k] for k in some], [right[k] for k in some], self.system.shift, about
+        )
+        if found is None:
+            return None
+        fewer, others = Follows(found), set(range(len(rows))).difference(some)
+        # as many regular equations as unknowns have a solution; the others have to agree with it
+        return fewer if all(fewer._sum(rows[k], right[k]) for k in others) else None
 
     def _sum(self, form: Equation, right: int) -> bool:
         """Whether an equation is a sum of multiples of equations of the system."""

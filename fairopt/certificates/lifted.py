@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import gcd, isqrt
 from typing import Any
 
@@ -20,7 +21,7 @@ P = 2**31 - 1
 """a prime of which products of two remainders, and sums of those of half as many digits, fit"""
 HALF = 16
 """digits of the lower part of a remainder"""
-FIRST = 24
+FIRST = 8
 """digits in base p after which a solution is looked for; then half as many more, ..."""
 MOST = 4_000
 """most digits in base p"""
@@ -53,17 +54,22 @@ class Sparse:
         """(R,) the product with integers (C,), as an array of objects."""
         found = np.zeros(self.shape[0], dtype=object)
         if len(self.value):
-            each = self._values * vector[self.column]
-            first = np.flatnonzero(np.diff(self.row, prepend=-1))
-            found[self.row[first]] = np.add.reduceat(each, first)
+            found[self._some] = np.add.reduceat(self._values * vector[self.column], self._first)
         return found
 
-    @property
+    @cached_property
     def _values(self) -> Any:
-        kept = self.__dict__.get("_kept")
-        if kept is None:
-            kept = self.__dict__["_kept"] = _objects(self.value)
-        return kept
+        return objects(self.value)
+
+    @cached_property
+    def _first(self) -> Ints:
+        """Where the entries of a row begin, of rows that have some."""
+        return np.flatnonzero(np.diff(self.row, prepend=-1))
+
+    @cached_property
+    def _some(self) -> Ints:
+        """Rows that have entries."""
+        return self.row[self._first]
 
     def part(self, rows: Ints, columns: Ints) -> Sparse:
         """Some rows and columns, in this order."""
@@ -93,8 +99,8 @@ def solved(
     scale = 1
     for value in fixed:
         scale = scale * value.denominator // gcd(scale, value.denominator)
-    kept = _objects([int(value * scale) for value in fixed])
-    wanted = _objects([b * scale for b in right]) - matrix.part(
+    kept = objects([int(value * scale) for value in fixed])
+    wanted = objects([b * scale for b in right]) - matrix.part(
         np.arange(matrix.shape[0]), beside
     ).times(kept)
     square = matrix.part(rows, columns)
@@ -104,7 +110,7 @@ def solved(
     number, bottom = found
     x = np.zeros(matrix.shape[1], dtype=object)
     x[columns], x[beside] = number, kept * bottom
-    if any((matrix.times(x) - _objects([b * scale * bottom for b in right]))[:must]):
+    if any((matrix.times(x) - objects([b * scale * bottom for b in right]))[:must]):
         return None
     return x.tolist(), bottom * scale
 
@@ -177,7 +183,7 @@ def lifted(matrix: Sparse, right: Any) -> tuple[Any, int] | None:
         found = _rational(_sum(digit), P ** len(digit))
         if found is not None and not (matrix.times(found[0]) - right * found[1]).any():
             return found
-        wanted += wanted // 2
+        wanted += (wanted + 1) // 2
     return None
 
 
@@ -215,7 +221,8 @@ def _denominator(number: int, modulus: int, most: int) -> int | None:
     return abs(this) if abs(this) <= most else None
 
 
-def _objects(values: Sequence[int]) -> Any:
+def objects(values: Sequence[int]) -> Any:
+    """An array of integers of any size."""
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found
@@ -229,4 +236,4 @@ def _float(value: int | Fraction) -> float:
         return float(np.finfo(float).max)
 
 
-__all__ = ["Sparse", "basis", "lifted", "solved"]
+__all__ = ["Sparse", "basis", "lifted", "objects", "solved"]

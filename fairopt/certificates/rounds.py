@@ -41,11 +41,11 @@ from fairopt.certificates.due import due, lowest, told
 from fairopt.certificates.exact_verdict import has_fractions
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.levels import Order
-from fairopt.certificates.nearby.verdict import PATH, at_nearby, of_rounds, worst
+from fairopt.certificates.nearby.verdict import at_nearby, in_its_fractions, of_rounds, worst
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Bill, PricesGiven, Ruled
 from fairopt.certificates.ruled.uses import RuleRows
-from fairopt.certificates.ruled.walk import RoundWalk, path
+from fairopt.certificates.ruled.walk import PATH, RoundWalk, path
 from fairopt.certificates.tolerance import ROUNDING, TOLERANCE
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats, Ints, remembered
@@ -181,11 +181,20 @@ def _judged_once(alloc: Allocation, tolerance: float, quick: bool = False) -> Ce
         return _verdict(alloc, kept, order_, found, gap, notes, tolerance)
 
     rounds = len(stops)
-    if rounds > 1 and not wrong and not has_fractions(alloc):
-        # where the point nearby proves everybody, nobody asks how far errors of floats reach
-        verdict = at_nearby(alloc, of(_unproved(shrunk, stops, factor)), None, rounds, tolerance)
-        if verdict.certified or quick:
-            return verdict
+    if rounds > 1 and not wrong:
+        # where fractions, or the point nearby, prove everybody, nobody asks how far errors of
+        # floats reach
+        verdict = of(_unproved(shrunk, stops, factor))
+        if has_fractions(alloc):
+            exact = (
+                None if verdict.verdict == REFUTED else in_its_fractions(alloc, verdict, tolerance)
+            )
+            if exact is not None:
+                return exact
+        else:
+            verdict = at_nearby(alloc, verdict, None, rounds, tolerance)
+            if verdict.certified or quick:
+                return verdict
     verdict = of(remembered(alloc, "_proved", lambda: prove(shrunk, stops, factor)))
     return verdict if wrong else of_rounds(alloc, verdict, None, rounds, tolerance)
 

@@ -80,6 +80,7 @@ def marginal(inst: fo.Instance, tasks: np.ndarray, alpha: float) -> np.ndarray:
     return np.asarray(nnls(inst.demand / value[:, None], np.ones(2))[0])
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("rules", ["", "limits", "floors", "limits, floors"])
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_no_point_and_no_prices_prove_anything_false(alpha: float, rules: str) -> None:

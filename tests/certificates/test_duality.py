@@ -22,6 +22,7 @@ def equivalent(weight: np.ndarray, share: np.ndarray, alpha: float) -> float:
     return float((weight @ share ** (1 - alpha) / weight.sum()) ** (1 / (1 - alpha)))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("limited", [False, True])
 @pytest.mark.parametrize("alpha", [0.3, 0.5, 1.0, 2.0, 5.0])
 def test_no_prices_prove_too_little_and_the_right_ones_prove_just_enough(

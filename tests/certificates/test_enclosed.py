@@ -94,6 +94,21 @@ def test_nothing_follows_from_numbers_that_are_almost_equal() -> None:
     assert not follows.gives({2: 1, 0: 2}, 3)
 
 
+@pytest.mark.parametrize("apart", [0, 1])
+def test_unknowns_are_equal_if_all_that_is_left_agrees(apart: int) -> None:
+    """Three equations of three unknowns, two of which are equal: three are left of two."""
+    rows = [{0: 3, 1: 5, 2: 7}, {0: 2, 1: -1, 2: 3}, {0: 1, 1: 4, 2: -2}]
+    value = [2**400, 2**400 + apart, 11 * 2**399]
+    right = [sum(a * value[j] for j, a in row.items()) for row in rows]
+    system = Regular.of(rows, right, 400, [1.0, 1.0, 5.5])
+    assert system is not None
+    follows = Follows(system)
+    assert follows.gives({0: 1, 1: -1}, 0) == (apart == 0)
+    assert not follows.gives({0: 1, 1: -1}, -1) or apart == 1
+    assert follows.gives({0: 5, 1: 4, 2: 10}, right[0] + right[1])
+    assert not follows.gives({0: 4, 1: 5, 2: 10}, right[0] + right[1]) or apart == 0
+
+
 def draw(kind: str, seed: int, users: int = 12, servers: int = 5, part: float = 0.4) -> fo.Instance:
     rng = np.random.default_rng([seed, users])
     demand, capacity = rng.lognormal(0, 1, (users, 3)), rng.lognormal(2, 1, (servers, 3))

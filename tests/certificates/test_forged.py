@@ -101,6 +101,7 @@ def forgeries(
     yield from ((tasks, p) for p in forged if p is not None)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, 5.0])
 @pytest.mark.parametrize("light", [1e-3, 1e-7, 1e-11])
 def test_nothing_forged_is_certified_and_the_truth_is(alpha: float, light: float) -> None:
@@ -133,6 +134,7 @@ def test_nothing_forged_is_certified_and_the_truth_is(alpha: float, light: float
 # -- the campaign of forged answers, small --------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("source", ["parallel", "just full", "light", "steep"])
 def test_no_forged_answer_is_certified(source: str, how: str) -> None:

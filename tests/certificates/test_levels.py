@@ -27,6 +27,7 @@ def scaled(alloc: fo.Allocation, user: int, factor: float) -> fo.Allocation:
     return alloc.with_(tasks=tasks, certificate=None)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_any_user_cut_by_one_in_1e5_is_seen(seed: int) -> None:
     alloc = answer(seed)
@@ -54,6 +55,7 @@ def test_more_than_there_is_is_refuted(seed: int) -> None:
     assert certificate.verdict == "refuted"
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_level_needs_its_own_prices(seed: int) -> None:
     alloc = answer(seed)
@@ -334,6 +336,7 @@ def spoils(alloc: fo.Allocation, rng: np.random.Generator) -> list[tuple[str, fo
     return found
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_true_answers_pass_and_spoiled_ones_do_not(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -97,6 +97,7 @@ def changing_places(much: float, factor: float, more: int) -> fo.Instance:
     return fo.Instance(demand, capacity, placement=may, weight=weight)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("more", [0, 10, 400, 3000])
 @pytest.mark.parametrize("much, factor", [(2.0**20, 2.0**10), (2.0**24, 2.0**10), (2.0**25, 1.0)])
 def test_rounding_that_is_multiplied_without_end_proves_nothing(

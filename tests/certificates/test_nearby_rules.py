@@ -199,6 +199,7 @@ def forged(
     return alloc.with_(rounds=told(alloc, stops)), float(np.log1p(factor * leave))
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("kind", PUT)
 @pytest.mark.parametrize("much, factor", STRENGTHS)
 @pytest.mark.parametrize("dear", [(0, 1), (0,), (1,)])
@@ -212,6 +213,7 @@ def test_what_is_multiplied_without_end_proves_nothing_in_groups_and_beside_rule
     assert verdict.verdict == "refuted" or not verdict.bounded or verdict.residual >= off
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kind", PUT)
 @pytest.mark.parametrize("much, factor", [(2.0**4, 2.0**4), *STRENGTHS])
 def test_our_own_answers_are_certified_only_if_they_are_right(

@@ -69,6 +69,7 @@ def in_order(inst: fo.Instance) -> np.ndarray:
     return found
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(40))
 def test_every_notion_is_one_program_after_another(seed):
     inst = drawn(seed)
@@ -79,6 +80,7 @@ def test_every_notion_is_one_program_after_another(seed):
         np.testing.assert_allclose(answer.shares, due, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(20))
 def test_nothing_else_is_certified(seed):
     """What a later class takes from an earlier one, and what nobody takes, with the right prices,

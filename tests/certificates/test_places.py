@@ -77,6 +77,7 @@ def moved(
     return replace(place, amount=amount, price=price, value=value)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("far", [0.1, 1e-3, 1e-6])
 @pytest.mark.parametrize("kind", KINDS)
 def test_eps_is_what_the_place_loses(kind: str, far: float) -> None:

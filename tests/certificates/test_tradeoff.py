@@ -201,6 +201,7 @@ def test_no_bound_is_below_the_truth(pair, draws, far, bend, whole):
 EVEN = [fo.Tradeoff(), fo.Tradeoff(t_pf=1), fo.Tradeoff(t_drf=1), fo.Tradeoff(g=2)]
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("notion", EVEN, ids=str)
 @pytest.mark.parametrize("decades", [0, 6, 12])
 @pytest.mark.parametrize("factor", [0.0, 0.2, 0.999, 1 - 2e-6, 1 + 2e-6, 1.001, 5.0, 144.0])
@@ -338,6 +339,7 @@ def test_hard_forms_judge_every_user(notion, factor, who):
 # -- beside a reference in decimals ----------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(16))
 def test_levels_are_those_of_a_reference_in_ninety_digits(seed):
     """Rows nearly parallel, light users, penalties from 1e-9 to 1e4: nothing wrong is certified."""

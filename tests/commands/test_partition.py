@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,6 +13,7 @@ import pytest
 import fairopt as fo
 from fairopt.cli import run
 from tests.solving.test_partitions import cluster, same_files
+from tests.started import started
 
 ROOT = Path(fo.__file__).parent.parent
 SERVERS = "name,count,cpu,memory\nsmall,10,8,32\nlarge,2,64,512\nbare,1,16,0\n"
@@ -149,17 +147,10 @@ def test_what_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_killed_on_the_way_it_goes_on_to_the_same_bytes(tmp_path: Path, how: int) -> None:
-    # so many users that seconds are left when the first state is written
-    fo.write_partitions(cluster(2000), tmp_path / "in", 100)
+    fo.write_partitions(cluster(1000), tmp_path / "in", 100)
     command = ["solve-partitions", str(tmp_path / "in"), "-o"]
     out, state = tmp_path / "two", tmp_path / "two" / "state.npz"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(
-        [sys.executable, "-m", "fairopt.cli", *command, str(out)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-    ) as process:
+    with started(*command, str(out)) as process:
         end = time.monotonic() + 60
         while not state.exists() and process.poll() is None and time.monotonic() < end:
             time.sleep(0.002)

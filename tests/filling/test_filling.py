@@ -101,6 +101,7 @@ USER_FIRST = ["joint", "first-fit", "best-fit", "best-fit-any"]
 SERVER_FIRST = ["random-server", "rrr", "in-order"]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("selection", USER_FIRST + SERVER_FIRST)
 @pytest.mark.parametrize("scheduler", ["drf", "ps-dsf", "rps-dsf", "rdrf"])
 @settings(max_examples=40, deadline=None)

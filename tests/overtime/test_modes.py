@@ -288,7 +288,7 @@ def hindsight(seed):
 def test_small_hindsights_with_modes_are_certified():
     """And what is a little of another division, with the same rounds, is not."""
     refused = 0
-    for seed in (*range(1000, 1057), 1120, 1149, 1233):
+    for seed in (*range(1000, 1057, 3), 1120, 1149, 1233):
         inst = hindsight(seed)
         found = fo.solve(inst, fo.MaxMin())
         assert found.certificate.certified
@@ -300,7 +300,7 @@ def test_small_hindsights_with_modes_are_certified():
             assert not fo.certify(lie).certified
             untold = found.with_(**plan(inst, tasks), rounds=None, certificate=None)
             assert not fo.certify(untold).certified
-    assert refused > 30
+    assert refused > 10
 
 
 def plan(inst, tasks):

@@ -501,6 +501,7 @@ def test_what_is_there_is_not_taken_as_left_out(tmp_path: Path, name: str, kind:
     assert [(one.place, one.found) for one in caught.value.faults] == [(path.name, found)]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", ["tasks", "limit_prices"])
 @pytest.mark.parametrize("kind", UNLIKE)
 def test_nor_is_a_part_of_an_answer(tmp_path: Path, name: str, kind: str) -> None:

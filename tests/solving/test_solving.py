@@ -76,6 +76,7 @@ RULED_UNCERTIFIED = {("overtime/t4", 0.1)}
 """told to be uncertified: guarantees that leave nothing to divide"""
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", RULED)
 def test_every_model_with_rules_is_certified_up_to_alpha_5(name: str) -> None:
     """Beyond, answers beside rules are often not certified (docs/maths/quotas.md); never wrong."""
@@ -215,6 +216,7 @@ def test_prices_are_normalised_over_all_parts() -> None:
 # -- solvers ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_intervals_of_three_solvers_overlap(name: str) -> None:
     """Each from its solver's own answer; an answer that pins nobody says so with inf."""

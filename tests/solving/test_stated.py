@@ -46,6 +46,7 @@ def case(notion: Any, seed: int) -> fo.Instance:
     return inst
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(("notion", "solvers", "unique"), STATED, ids=NAMES)
 def test_program_and_engine_agree(

@@ -25,6 +25,7 @@ from fairopt.storage import JournalWarning, encoded
 from fairopt.sweeping import points, run, worker
 from fairopt.sweeping.run import OLDER, SCHEMA, journal_of
 from fairopt.sweeping.worker import differing
+from tests.started import started
 from tests.sweep_cases import ENVIRONMENT, alphas, own_scores, three_users
 
 HEAD, OLD = head(SCHEMA), head(OLDER)
@@ -313,20 +314,8 @@ def test_infinities_are_words() -> None:
 # -- killed and interrupted -------------------------------------------------------------------
 
 
-def started(*arguments: str) -> subprocess.Popen[str]:
-    # a shell lets its background jobs ignore SIGINT, and what they start inherits that
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-m", "fairopt.cli", *GRID, *arguments],
-            env=ENVIRONMENT,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    finally:
-        signal.signal(signal.SIGINT, before)
+def begun(*arguments: str) -> subprocess.Popen[str]:
+    return started(*GRID, *arguments, text=True, start_new_session=True)
 
 
 def half_way(path: Path, process: subprocess.Popen[str], least: int = 10) -> None:
@@ -343,7 +332,7 @@ def half_way(path: Path, process: subprocess.Popen[str], least: int = 10) -> Non
 def through(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, set[bytes]]:
     """Output and resume lines of the grid that ran through."""
     folder = tmp_path_factory.mktemp("through")
-    process = started("--resume", f"{folder}/p.jsonl", "-o", f"{folder}/out.csv")
+    process = begun("--resume", f"{folder}/p.jsonl", "-o", f"{folder}/out.csv")
     _, said = process.communicate(timeout=120)
     assert process.returncode == 0, said
     return (folder / "out.csv").read_bytes(), lines_of(folder / "p.jsonl")
@@ -361,14 +350,14 @@ def test_killed_half_way_and_resumed_is_the_same(
     jobs: str, tmp_path: Path, through: tuple[bytes, set[bytes]]
 ) -> None:
     arguments = "--resume", f"{tmp_path}/p.jsonl", "-o", f"{tmp_path}/out.csv", "-j", jobs
-    process = started(*arguments)
+    process = begun(*arguments)
     half_way(tmp_path / "p.jsonl", process)
     process.kill()
     process.communicate(timeout=60)  # ends only when the workers have closed their ends too
     assert process.returncode == -signal.SIGKILL
     assert 0 < (tmp_path / "p.jsonl").read_bytes().count(b"\n") < SIZE
     assert not (tmp_path / "out.csv").exists()
-    process = started(*arguments)
+    process = begun(*arguments)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 0, said
     assert (tmp_path / "out.csv").read_bytes() == through[0]
@@ -381,7 +370,7 @@ def test_interrupted_it_says_how_to_go_on(
     jobs: str, tmp_path: Path, through: tuple[bytes, set[bytes]]
 ) -> None:
     arguments = "--resume", f"{tmp_path}/p.jsonl", "-o", f"{tmp_path}/out.csv", "-j", jobs
-    process = started(*arguments)
+    process = begun(*arguments)
     half_way(tmp_path / "p.jsonl", process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: every process of the group
     out, said = process.communicate(timeout=60)
@@ -398,7 +387,7 @@ def test_told_to_end_it_ends_tidily(
     jobs: str, tmp_path: Path, through: tuple[bytes, set[bytes]]
 ) -> None:
     """SIGTERM to the one process that was started: one line, no warning of what was left behind."""
-    process = started("--resume", f"{tmp_path}/p.jsonl", "-o", f"{tmp_path}/out.csv", "-j", jobs)
+    process = begun("--resume", f"{tmp_path}/p.jsonl", "-o", f"{tmp_path}/out.csv", "-j", jobs)
     half_way(tmp_path / "p.jsonl", process)
     process.terminate()
     out, said = process.communicate(timeout=60)  # ends only when the workers have ended too
@@ -420,7 +409,7 @@ def test_a_full_disk_ends_with_2_and_what_was_kept_goes_on(
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith(f"fairopt: resume: {tmp_path}/p.jsonl cannot be written (")
     assert len(done.stderr.splitlines()) == 1
-    process = started(*arguments)
+    process = begun(*arguments)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 0, said
     assert (tmp_path / "out.csv").read_bytes() == through[0]

@@ -20,6 +20,8 @@ TRIFLE = 1e-13
 TIED, AGREE = 1e-11, 1e-24
 """part by which a column out of use may be dearer and is as cheap all the same; by which they may
 differ then at prices of more digits"""
+EVEN = 1e-9
+"""part by which prices may differ that are the same but for rounding"""
 NOBODY = 1e-9
 """a user's cheapest price below this part of its dearest counts as none"""
 
@@ -130,6 +132,41 @@ def sharpened(
     return found, least, out
 
 
+def _evened(system: System, price: Floats) -> Floats:
+    """Prices (2, M), of rows between which a flow has no bound the same to the last digit, if all
+    but rounding is: it would bring what is endless times the least difference."""
+    flows = system.tasks + np.arange(system.bounds.shape[1])
+    row, each, entry = system.columns.entries(flows)
+    size, off = np.zeros(len(flows)), np.zeros(len(flows))
+    np.add.at(size, each, np.abs(entry * price[0][row]))
+    np.add.at(off, each, entry * price[0][row])
+    np.add.at(off, each, entry * price[1][row])
+    # the end to which a flow would go is without bound
+    bad = (off != 0) & np.isinf(np.where(off < 0, system.bounds[1], system.bounds[0]))
+    near = np.abs(off) <= np.maximum(EVEN * size, AGREE * price[0].max(initial=0.0))
+    some = np.isinf(system.bounds).any(axis=0) & near
+    if not (bad & some).any():
+        return price
+    keep = some[each]
+    row, each, entry = row[keep], each[keep], entry[keep]
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    rows, found = len(price[0]), price.copy()
+    links = coo_array((np.ones(len(row)), (row, rows + each)), shape=(rows + len(flows),) * 2)
+    _, name = connected_components(links, directed=False)
+    # entries are powers of two, so that nothing is rounded here
+    unit = np.ones(rows)
+    unit[row] = np.abs(entry)
+    order = np.argsort(price[0] * unit, kind="stable")
+    of = np.zeros(int(name.max()) + 1, dtype=np.int64)
+    of[name[order]] = order  # the dearest row of each
+    on = np.unique(row)
+    top = of[name[on]]
+    found[:, on] = price[:, top] * (unit[top] / unit[on])
+    return found
+
+
 def _mask(system: System, columns: Ints) -> Bools:
     found = np.zeros(system.tasks, dtype=bool)
     found[columns] = True
@@ -180,6 +217,7 @@ def _sharpened(
         if not bad.any() or bad.all():
             break
         lot = replace(lot, price=np.where(bad, 0.0, found))
+    found = _evened(system, found)
     if not found[0].any():  # all that costs nothing agrees
         best = np.inf
     return replace(lot, price=found, value=valued(system, found, mask)), best, least.least

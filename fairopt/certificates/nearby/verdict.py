@@ -10,14 +10,15 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals
 from fairopt.allocation.fields import same
 from fairopt.certificates.due import due, told
-from fairopt.certificates.exact_verdict import has_fractions, in_fractions
+from fairopt.certificates.exact_verdict import LEVELS, has_fractions, in_fractions
 from fairopt.certificates.levels import Order
 from fairopt.certificates.nearby.judged import Nearby, nearby
+from fairopt.certificates.ruled.walk import PATH
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats, remembered
 
-POINT, PATH = "_meant", "_path"
-"""what is kept with an answer: the point nearby, and its rounds along the path of targets"""
+POINT = "_meant"
+"""under which an answer keeps the point nearby"""
 ROUNDS = (
     "room of every user",
     "excess of those stopped later",
@@ -39,7 +40,7 @@ def of_rounds(
     asked = verdict.verdict == UNPROVED or (rounds > 1 and verdict.verdict == CERTIFIED)
     if not asked or not has_fractions(alloc):
         return at_nearby(alloc, verdict, order, rounds, tolerance)
-    if (exact := in_fractions(alloc, alloc, verdict, ROUNDS, tolerance)) is not None:
+    if (exact := in_its_fractions(alloc, verdict, tolerance)) is not None:
         return exact
     # others may tell which rows are full: one nearby, where the given one is a little off, and what
     # is due, where it is right but for rounding
@@ -53,6 +54,13 @@ def of_rounds(
         return found
     none = Check.of("levels are not proved in exact fractions", 1.0, 0.0, "")
     return replace(found, verdict=UNPROVED, checks=(*found.checks, none), bounded=False)
+
+
+def in_its_fractions(
+    alloc: Allocation, verdict: Certificate, tolerance: float
+) -> Certificate | None:
+    """The verdict of the levels that an answer's own rounds tell; None where nothing is proved."""
+    return in_fractions(alloc, alloc, verdict, ROUNDS, tolerance)
 
 
 def at_nearby(
@@ -105,7 +113,7 @@ def due_as(alloc: Allocation, other: Allocation) -> None:
     alike = alloc.rounds is not None and alloc.instance is other.instance
     alike = alike and alloc.notion == other.notion and np.array_equal(alloc.score, other.score)
     if alike and same(alloc.rounds, other.rounds):
-        vars(alloc).update({k: v for k, v in vars(other).items() if k in (POINT, PATH)})
+        vars(alloc).update({k: v for k, v in vars(other).items() if k in (POINT, PATH, LEVELS)})
 
 
 def mended(alloc: Allocation) -> Allocation | None:

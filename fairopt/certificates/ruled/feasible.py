@@ -95,15 +95,7 @@ def shrink(ruled: Ruled) -> float:
         over.append(_beyond(ruled.placed, ruled.inst.limit_on))
     factor = 1.0 / (1.0 + max(0.0, *(float(part.max(initial=0.0)) for part in over)))
     for row, flow in zip(ruled.tree.quotas, ruled.flows, strict=True):
-        # what is free at a node is concave in all use: above the line from no use to this one
-        borrow = np.append(0.0, row.borrow[1:])
-        missing = np.maximum(-flow.free - borrow, 0.0)
-        bad = missing > 0
-        if bad.any():
-            parent = ruled.tree.parent
-            unused = lending.flow(row, parent, ruled.layers, np.zeros(len(parent)))
-            spare = unused.free[bad] + borrow[bad]
-            factor = min(factor, float((spare / (spare + missing[bad])).min()))
+        factor = min(factor, lending.fitting(row, ruled.tree.parent, ruled.layers, flow))
     return factor
 
 

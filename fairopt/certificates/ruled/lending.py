@@ -21,6 +21,9 @@ import numpy as np
 from fairopt.instance import Floats, Ints
 from fairopt.instance.quotas.tree import QuotaRow
 
+BELOW = 1 - 2.0**-50
+"""part of a factor that is taken, so that rounding breaks nothing once more"""
+
 
 @dataclass(frozen=True)
 class Flow:
@@ -29,12 +32,13 @@ class Flow:
     Parameters
     ----------
     free : (M,) T. up : (M,) what each node passes up; negative if it borrows, 0 of the root.
-    taken : (M,) what the users below each node use.
+    taken : (M,) what the users below each node use. use : (M,) what its own users do.
     """
 
     free: Floats
     up: Floats
     taken: Floats
+    use: Floats
 
 
 def depths(parent: Ints) -> list[Ints]:
@@ -53,7 +57,33 @@ def flow(row: QuotaRow, parent: Ints, layers: list[Ints], use: Floats) -> Flow:
         up[nodes] = np.minimum(row.lend[nodes], free[nodes])
         np.add.at(free, parent[nodes], up[nodes])
         np.add.at(taken, parent[nodes], taken[nodes])
-    return Flow(free, up, taken)
+    return Flow(free, up, taken, use)
+
+
+def fitting(row: QuotaRow, parent: Ints, layers: list[Ints], found: Flow) -> float:
+    """A factor <= 1 by which all use may be multiplied so that no node borrows more than it may; 0
+    if none does.
+
+    What is free at a node is concave in all use: above the line from no use to this one. A node
+    above one that borrows too much may be short for that alone, so it is looked at once that fits.
+    """
+    borrow = np.append(0.0, row.borrow[1:])
+    factor, here = 1.0, found
+    for left in reversed(range(len(layers) + 1)):
+        missing = np.maximum(-here.free - borrow, 0.0)
+        bad = missing > 0
+        if not bad.any():
+            break
+        above = np.zeros(len(parent), dtype=bool)
+        for nodes in reversed(layers):
+            above[parent[nodes[bad[nodes] | above[nodes]]]] = True
+        if left:
+            bad &= ~above
+        unused = flow(row, parent, layers, np.zeros(len(parent)))
+        spare = unused.free[bad] + borrow[bad]
+        factor *= float((spare / (spare + missing[bad])).min()) * BELOW
+        here = flow(row, parent, layers, found.use * factor)
+    return factor
 
 
 def borrowed_too_much(row: QuotaRow, found: Flow) -> Floats:

@@ -20,6 +20,8 @@ from fairopt.instance import Bools, Floats, Ints
 
 SAME = 1e-12
 """levels t of rounds that differ by at most this part are one"""
+PATH = "_path"
+"""under which an answer keeps its rounds along the path of targets"""
 MOST = 100_000
 """most pieces of the path of targets that are followed"""
 

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.formulas.linear_program import FINE, LinearProgram
+from fairopt.formulas.lowered import lower
 from fairopt.instance import Bools, Floats, Instance
 
 MOST = 300_000
@@ -96,54 +98,22 @@ def of_queue(
     inst : without groups and modes. scores : (N, I) share of one task.
     owner : queue of each user. weight : of each queue. held : (N, I) tasks.
     """
-    from scipy.optimize import linprog
-    from scipy.sparse import coo_array, vstack
-
     own = np.array([name == queue for name in owner])
     share = held_share(inst, scores, held)
-    stay = np.flatnonzero(kept(owner, weight, share, queue) & (share > 0))
-    n, i = inst.pairs
-    use = inst.pair_demand
-    pair, r = np.nonzero(use)
-    scale = np.where(inst.pool > 0, inst.pool, 1.0)
-    size = inst.capacity.size
-    rows = coo_array(
-        (use[pair, r] / scale[i[pair], r], (i[pair] * inst.shape[2] + r, pair)),
-        shape=(size, len(n)),
+    stay = kept(owner, weight, share, queue) & (share > 0)
+    low = lower(inst, scores)
+    found = LinearProgram(low).most(
+        np.where(own[low.owner], low.score, 0.0),
+        np.where(stay, share, -np.inf),
+        unit=np.where(stay, share, 1.0),
+        tolerance=FINE,
     )
-    limited = np.flatnonzero(np.isfinite(inst.limit))
-    at = np.full(len(owner), -1)
-    at[limited] = np.arange(len(limited))
-    some = np.flatnonzero(at[n] >= 0)
-    limits = coo_array((np.ones(len(some)), (at[n[some]], some)), shape=(len(limited), len(n)))
-    at = np.full(len(owner), -1)
-    at[stay] = np.arange(len(stay))
-    some = np.flatnonzero(at[n] >= 0)
-    score = scores[n, i]
-    floors = coo_array(
-        (-score[some] / share[n[some]], (at[n[some]], some)), shape=(len(stay), len(n))
-    )
-    high = np.concatenate(
-        [(inst.pool > 0).astype(float).ravel(), inst.limit[limited], -np.ones(len(stay))]
-    )
-    gain = np.where(own[n], score, 0.0)
-    unit = gain.max()
-    found = linprog(
-        -gain / unit, A_ub=vstack([rows, limits, floors]).tocsr(), b_ub=high, method="highs"
-    )
-    if found.x is None:
+    if found is None:
         return None
-    dual = -np.asarray(found.ineqlin.marginals) * unit
-    prices = dual[:size].reshape(inst.capacity.shape) / scale
-    keep = np.zeros(len(owner))
-    keep[stay] = dual[size + len(limited) :] / share[stay]
-    floor = np.zeros(len(owner))
-    floor[stay] = share[stay]
-    prices, keep = np.maximum(prices, 0.0), np.maximum(keep, 0.0)
-    most = bound(inst, scores, own, floor, prices, keep)
+    prices, keep = low.named(found.price).capacity, found.paid
+    most = bound(inst, scores, own, np.where(stay, share, 0.0), prices, keep)
     if most < float(share[own].sum()) * (1 - 1e-6):
         return None  # what it holds itself does not fit beside the others
-    mix: Floats = np.bincount(n[own[n]], weights=found.x[own[n]], minlength=len(owner)).astype(
-        float
-    )
+    mine = own[low.owner]
+    mix = np.bincount(low.owner[mine], found.x[mine], len(owner)).astype(np.float64)
     return Could(float(mix.sum()), most, mix, prices, keep)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 import numpy as np
 
@@ -103,19 +104,26 @@ def quotas(answer: Allocation, plain: Instance) -> dict[str, list[str]]:
     somewhere = (plain.eligible & ~stopped.any(axis=2)).any(axis=1)
     waiting = answer.totals < plain.limit * (1 - 1e-6)
     wanted = {plain.users[n] for n in np.flatnonzero(somewhere & waiting)}
-    found: dict[str, list[str]] = {}
+    found: dict[str, set[str]] = {}
+    flavors: dict[tuple[str, str], set[str]] = {}  # of a user, and of what it is stopped by
     for stop in answer.blocked if wanted else ():
         if stop.user not in wanted or stop.server is None or stop.resource is None:
             continue
         key = stop.server, stop.resource
         if key in said:
-            found.setdefault(stop.user, []).append(_worded(said[key]))
+            words, more = _worded(said[key]), said[key].flavor
+            found.setdefault(stop.user, set()).add(words)
+            if more and not _borrows(said[key]):
+                flavors.setdefault((stop.user, words), set()).add(more)
         elif key in most:
             own = most[key]
             flavor = f" on flavor {own.flavor}" if own.flavor else ""
             words = f"{own.resource} ceiling of {own.member}{flavor}: {own.most:.6g}"
-            found.setdefault(stop.user, []).append(words)
-    return {user: sorted(set(words)) for user, words in found.items()}
+            found.setdefault(stop.user, set()).add(words)
+    return {
+        user: [words + _on(flavors.get((user, words), ())) for words in sorted(all_)]
+        for user, all_ in found.items()
+    }
 
 
 def _whose(member: str, kind: str, flavor: str | None, resource: str) -> tuple[str, str]:
@@ -123,9 +131,21 @@ def _whose(member: str, kind: str, flavor: str | None, resource: str) -> tuple[s
     return f"{member}'s {kind}" + (f" of {flavor}" if flavor else ""), resource
 
 
+def _borrows(own: Quota) -> bool:
+    """Whether it borrows up to a limit, which is what is told of it."""
+    return 0 < own.borrow < math.inf
+
+
 def _worded(own: Quota) -> str:
-    flavor = f" on flavor {own.flavor}" if own.flavor else ""
-    if 0 < own.borrow < math.inf:
+    """What stops, without the flavor where nothing of it is told."""
+    if _borrows(own):
+        flavor = f" on flavor {own.flavor}" if own.flavor else ""
         most = own.nominal + own.borrow
         return f"{own.resource} borrowing limit of {own.member}{flavor}: {most:.6g}"
-    return f"{own.resource} quota of {own.member}{flavor}"
+    return f"{own.resource} quota of {own.member}"
+
+
+def _on(flavors: Collection[str]) -> str:
+    """In words, on which flavors."""
+    many = "s" if len(flavors) > 1 else ""
+    return f" on flavor{many} {', '.join(sorted(flavors))}" if flavors else ""

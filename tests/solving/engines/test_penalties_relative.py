@@ -42,6 +42,7 @@ def best(inst, notion):
     return min(errors, default=np.inf)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("notion", NOTIONS, ids=str)
 @pytest.mark.parametrize("decades", [0, 6])
 @pytest.mark.parametrize("seed", range(3))

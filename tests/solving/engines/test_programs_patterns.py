@@ -18,6 +18,7 @@ def small(seed: int) -> fo.Instance:
     return inst.select(range(min(4, inst.shape[0])), range(min(3, inst.shape[1])))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_every_end_of_the_set_is_certified_and_holds_the_engine_s_answer(seed: int) -> None:
     try:

@@ -24,6 +24,7 @@ from fairopt.formulas.lowered import CAPACITY, RULE, UP_OF_TWO, Lowered, lower
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines import units
 from fairopt.solving.engines.path.frame import Frame
+from fairopt.solving.engines.path.level_state import LevelMissing, LevelState, longest, moved
 from fairopt.solving.engines.path.system import PathSystem
 from fairopt.solving.engines.point import AlphaQuestion
 
@@ -77,44 +78,6 @@ class LevelStops:
     clear: bool
 
 
-class _LevelState(NamedTuple):
-    """z (P,), slacks (M,), slacks of rows of one column (H,), what is above the level f (N,), t;
-    dear (P,), price (M,), own (H,), money (N,)."""
-
-    z: Floats
-    slack: Floats
-    left: Floats
-    f: Floats
-    t: float
-    dear: Floats
-    price: Floats
-    own: Floats
-    money: Floats
-
-    @property
-    def mine(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """What is held and left."""
-        return self.z, self.slack, self.left, self.f
-
-    @property
-    def dual(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """What it is multiplied with."""
-        return self.dear, self.price, self.own, self.money
-
-    def products(self) -> list[Floats]:
-        return [a * b for a, b in zip(self.mine, self.dual, strict=True)]
-
-
-class _Missing(NamedTuple):
-    """What columns, rows, rows of one column, shares and the money of all miss."""
-
-    columns: Floats
-    rows: Floats
-    alone: Floats
-    shares: Floats
-    money: float
-
-
 def highest(low: Lowered, weight: Floats, unit: Floats, good: float = GOOD) -> PathLevel | None:
     """The largest t that every share of at least weight (N,) times t can have.
 
@@ -162,7 +125,7 @@ class _Leveling:
         self.weight /= self.scale
         self.base = base / unit
 
-    def run(self, good: float) -> _LevelState | None:
+    def run(self, good: float) -> LevelState | None:
         """The best state on the way; None if it is not close."""
         state, since, mark = self._first(), 0, np.inf
         best, kept = np.inf, state
@@ -183,7 +146,7 @@ class _Leveling:
                 break
         return kept if best <= good else None
 
-    def _first(self) -> _LevelState:
+    def _first(self) -> LevelState:
         """Everybody a part of each server by weight, half full; prices of about that value."""
         frame, w, base = self.frame, self.weight, self.base
         free, some = base == 0, np.bincount(frame.owner, minlength=frame.users)
@@ -213,11 +176,11 @@ class _Leveling:
         cost = frame.cost(price, own)
         dear = np.maximum(cost - value, 0.3 * np.maximum(value, np.abs(cost)))
         above = np.maximum(share - w * t - base, 0.1 * base)
-        return _LevelState(z, slack, left, above, t, dear, price, own, money)
+        return LevelState(z, slack, left, above, t, dear, price, own, money)
 
-    def _left(self, state: _LevelState) -> _Missing:
+    def _left(self, state: LevelState) -> LevelMissing:
         frame = self.frame
-        return _Missing(
+        return LevelMissing(
             frame.cost(state.price, state.own) - frame.to(state.money) - state.dear,
             frame.rhs_shared - frame.a @ state.z - state.slack,
             frame.rhs_alone - frame.bound * state.z[frame.bounded] - state.left,
@@ -225,7 +188,7 @@ class _Leveling:
             1.0 - float(self.weight @ state.money),
         )
 
-    def _off(self, state: _LevelState, missing: _Missing) -> float:
+    def _off(self, state: LevelState, missing: LevelMissing) -> float:
         return max(
             float(np.abs(missing.columns * state.z).sum()) / state.t,
             float(np.abs(missing.rows).max(initial=0.0)),
@@ -234,7 +197,7 @@ class _Leveling:
             abs(missing.money),
         )
 
-    def _stepped(self, at: _LevelState, missing: _Missing, products: float) -> _LevelState:
+    def _stepped(self, at: LevelState, missing: LevelMissing, products: float) -> LevelState:
         """A step towards the end of the path, corrected."""
         frame, w = self.frame, self.weight
         columns, rows, alone, shares, money = missing
@@ -252,7 +215,7 @@ class _Leveling:
         above = (frame.of(system.theta * -np.asarray(frame.at @ p_t)) - w) / system.det
         steep = -(w * heat) @ above
 
-        def direction(z: Floats, slack: Floats, left: Floats, f: Floats) -> _LevelState:
+        def direction(z: Floats, slack: Floats, left: Floats, f: Floats) -> LevelState:
             """The change that makes products of these sizes."""
             push = (f - at.money * shares) / at.f
             near = frame.bound * left / at.left - pull * alone
@@ -262,7 +225,7 @@ class _Leveling:
             df = rise + dt * above + shares
             dz, dp = dz + dt * z_t, dp + dt * p_t
             less = alone - frame.bound * dz[frame.bounded]
-            return _LevelState(
+            return LevelState(
                 dz,
                 (slack - at.slack * dp) / at.price,
                 less,
@@ -277,7 +240,7 @@ class _Leveling:
         ahead = direction(*[-part for part in at.products()])
         many = sum(len(part) for part in at.mine)
         mean = products / many
-        there = _moved(at, ahead, *_longest(at, ahead))
+        there = moved(at, ahead, *longest(at, ahead))
         after = sum(float(part.sum()) for part in there.products()) / many
         centred = 1e-4 if self._off(at, missing) < products / at.t else 0.05
         aim = max((after / mean) ** 3, centred) * mean
@@ -285,9 +248,9 @@ class _Leveling:
         wanted = [aim - now - more for now, more in pairs]
         change = direction(*wanted)
         part = CAREFUL if mean / at.t > NEAR else BOLD
-        return _moved(at, change, *[min(1.0, part * each) for each in _longest(at, change)])
+        return moved(at, change, *[min(1.0, part * each) for each in longest(at, change)])
 
-    def stops(self, state: _LevelState, servers: tuple[int, int]) -> LevelStops:
+    def stops(self, state: LevelState, servers: tuple[int, int]) -> LevelStops:
         """Whom the level stops, and the rows (I, R) that do."""
         frame, low = self.frame, self.low
         # of its user's own money and share, so that users of little money lose their rounding too
@@ -317,7 +280,7 @@ class _Leveling:
         stopped = blocked | (part > above) & ~capped
         return LevelStops(state.t / self.scale, x, money, rows, stopped, bool(clear.all()))
 
-    def answer(self, state: _LevelState) -> PathLevel:
+    def answer(self, state: LevelState) -> PathLevel:
         """Prices of rows that are full, and tasks that are no more than rounding left out."""
         frame, low = self.frame, self.low
         price = np.zeros(frame.rows)
@@ -337,26 +300,6 @@ class _Leveling:
             after = (low.matrix @ less - low.rhs) / unit
             x, over = (less, after) if after.max() < over.max() else (x, over)
         return PathLevel(state.t / self.scale, x, price / low.unit, bool(over.max() <= ROUNDING))
-
-
-def _longest(at: _LevelState, change: _LevelState) -> tuple[float, float]:
-    """How far both halves of the state may go."""
-    level = np.array([at.t]), np.array([change.t])
-    mine = _until((*at.mine, level[0]), (*change.mine, level[1]))
-    return mine, _until(at.dual, change.dual)
-
-
-def _until(values: tuple[Floats, ...], steps: tuple[Floats, ...]) -> float:
-    found = 1.0
-    for value, step in zip(values, steps, strict=True):
-        found = min(found, 1.0 / max(float(-(step / value).min(initial=0.0)), 1.0))
-    return found
-
-
-def _moved(at: _LevelState, by: _LevelState, first: float, second: float) -> _LevelState:
-    z, slack, left, f = (a + first * b for a, b in zip(at.mine, by.mine, strict=True))
-    dual = (a + second * b for a, b in zip(at.dual, by.dual, strict=True))
-    return _LevelState(z, slack, left, f, at.t + first * by.t, *dual)
 
 
 __all__ = ["LevelStops", "PathLevel", "highest", "stopping"]
