@@ -29,6 +29,7 @@ from benchmarks.mutation.changes import ROOT, sample
 from benchmarks.mutation.running import killed, watched
 
 JUDGE = (
+    "asked_users",
     "asking",
     "bound",
     "compiled",
@@ -48,6 +49,7 @@ JUDGE = (
     "places",
     "question",
     "rounds",
+    "rounds_proof",
     "nearby/judged",
     "nearby/proof",
     "nearby/reach",

@@ -45,6 +45,14 @@ ASKED = (
 """tests of what is asked and of how it is read, the quickest first"""
 CARRIED = ("certificates/test_crowds", "certificates/test_carried", "certificates/test_shifted")
 """tests of errors of earlier rounds, the quickest first"""
+ROUNDS = (
+    "certificates/test_rounds",
+    "certificates/test_due",
+    "certificates/test_nearby",
+    "certificates/test_carried",
+    "certificates/test_shifted",
+)
+"""tests of rounds, the quickest first"""
 EXACT = (
     "certificates/test_exact_proof",
     "certificates/test_exact_levels",
@@ -64,6 +72,7 @@ NEARBY = (
 )
 """tests of rooms within the room, of max-min: the point nearby, and rounds beside rules"""
 TESTS = {
+    "asked_users": ASKED,
     "asking": ASKED,
     "bound": (
         *THEOREM,
@@ -104,13 +113,8 @@ TESTS = {
     "per_server_drf": ("certificates/test_per_server",),
     "pushed": CARRIED,
     "question": ASKED,
-    "rounds": (
-        "certificates/test_rounds",
-        "certificates/test_due",
-        "certificates/test_nearby",
-        "certificates/test_carried",
-        "certificates/test_shifted",
-    ),
+    "rounds": ROUNDS,
+    "rounds_proof": ROUNDS,
     "together": CARRIED,
     "tradeoff": ("certificates/test_tradeoff",),
     "pulls": ("certificates/test_tradeoff",),

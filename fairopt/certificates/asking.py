@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import pulls
+from fairopt.certificates.asked_users import AskedUsers, power
 from fairopt.certificates.columns import Grid, Listed
-from fairopt.certificates.pulls import PullRows, Pulls
-from fairopt.certificates.question import NOBODY, Question
-from fairopt.certificates.stuck import stuck
+from fairopt.certificates.pulls import PullRows
+from fairopt.certificates.question import Question
 from fairopt.certificates.tolerance import ROUNDING
 from fairopt.errors import UsageError
-from fairopt.formulas import penalties, rows, welfare
+from fairopt.formulas import penalties, rows
 from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.formulas.lowered import DOWN_OF_TWO, LIMIT, QUOTA, RULE, Lowered, lower
 from fairopt.formulas.penalties import Terms
 from fairopt.instance import Bools, Floats, Instance, remembered
-
-NEGLIGIBLE = 1e-9
-"""a throughput below this part of what the user could have alone, on one server or within its
-limit, counts as nothing"""
 
 
 def asked(alloc: Allocation) -> Question:
@@ -82,108 +77,6 @@ FURTHER = 2.0**12
 """times that rows which fewer tasks would break are aimed at further below full"""
 
 
-@dataclass(frozen=True)
-class _Users:
-    """What is known of users before the rows: alpha, log W, same (N,) whether all scores are equal;
-    top, bottom (N,) the largest and smallest score; alone (N,) tasks alone,
-    about; best, within (N,) the largest share alone on one server, without and with the limit;
-    every (N,) on all servers together; paid as of a `Question`."""
-
-    alloc: Allocation
-    terms: Entitled
-    kind: dict[str, Any]
-    top: Floats
-    bottom: Floats
-    alone: Floats
-    best: Floats
-    within: Floats
-    every: Floats
-    paid: Bools | None = None
-
-    def question(
-        self,
-        columns: Any,
-        rhs: Floats,
-        unit: Floats,
-        low: Floats,
-        high: Floats,
-        row_unit: Floats,
-        pulled: Pulls | None = None,
-        further: Floats | None = None,
-    ) -> Question:
-        given = self.kind["parameters"]
-        alpha, inside = float(given["alpha"]), bool(given.get("weight_inside", False))
-        terms, share_unit = self.terms, self.share_unit
-        log_w = welfare.log_weight(terms.weight, alpha, inside)
-        more = (1 - alpha) * np.log(share_unit)
-        nothing = np.zeros(len(log_w)) if alpha else NEGLIGIBLE * np.minimum(self.best, self.within)
-        limit = self.alloc.instance.limit
-        most = np.where(self.same, limit / self.tasks_unit, np.inf)
-        least, base = terms.floor / share_unit, terms.base / share_unit
-        # a floor that is all that the limit allows leaves no choice, whatever rounding says
-        least = np.where(
-            np.isfinite(most) & (np.abs(least - most) <= ROUNDING * least), most, least
-        )
-        out = stuck(self.alloc, terms) if alpha else np.zeros(len(log_w), dtype=bool)
-        if out.any():
-            base, most = np.where(out, 0.0, base), np.where(out, least, most)
-            log_w = np.where(out, NOBODY, log_w)
-        return Question(
-            columns,
-            rhs,
-            unit,
-            low,
-            high,
-            alpha,
-            log_w + more,
-            np.abs(log_w) + np.abs(more),
-            base,
-            least,
-            np.maximum(most, least),
-            nothing / share_unit,
-            np.minimum(self.every, self.top * limit) / share_unit,
-            share_unit,
-            terms.weight,
-            inside,
-            self.tasks_unit,
-            row_unit,
-            pulled,
-            self.paid,
-            None if self.paid is None else np.flatnonzero(self.paid[columns.of_column]),
-            further,
-        )
-
-    @cached_property
-    def same(self) -> Bools:
-        """(N,) whose share is counted in tasks; nobody's where it is pulled as well. Not of whom a
-        rule pays either: only the price of a limit as a row keeps what it pays above nothing."""
-        same = (self.top == self.bottom) & (not pulls.penalised(self.alloc))
-        return np.asarray(same if self.paid is None else same & ~self.paid)
-
-    @cached_property
-    def tasks_unit(self) -> Floats:
-        """(N,) a power of two, about the most tasks that the user could have."""
-        return power(self.alone)
-
-    @cached_property
-    def share_unit(self) -> Floats:
-        """(N,) of a user counted in tasks its score times their unit, else a power of two."""
-        mixed = power(self.top) * self.tasks_unit
-        return np.asarray(np.where(self.same, self.top * self.tasks_unit, mixed))
-
-    @property
-    def as_row(self) -> Bools:
-        """(N,) whose limit is a row."""
-        found: Bools = np.isfinite(self.alloc.instance.limit) & ~self.same
-        return found
-
-
-def power(amount: Floats) -> Floats:
-    """The power of two below an amount; 1 of nothing."""
-    known = np.where((amount > 0) & np.isfinite(amount), amount, 1.0)
-    return np.asarray(np.ldexp(1.0, np.frexp(known)[1] - 1))
-
-
 def _plain(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question:
     """A grid of users and servers; rows of capacity, then of limits."""
     inst, score = alloc.instance, alloc.score
@@ -198,7 +91,7 @@ def _plain(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question
         best[some] = rows.largest(u * a)
         every[some] = rows.total(u * a)
         within[some] = rows.largest(u * np.minimum(a, inst.limit[some, None]))
-    known = _Users(
+    known = AskedUsers(
         alloc, terms, kind, top, bottom, np.minimum(alone, inst.limit), best, within, every
     )
     limited = np.flatnonzero(known.as_row)
@@ -221,7 +114,7 @@ def _plain(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question
 class _Form:
     """What an instance and its scores (N, I) and floors (N,) say of a question with any rules: the
     lowered system, its matrix by columns, which columns are shut (P,), the most tasks that each
-    may hold (P,), and of users what `_Users` knows."""
+    may hold (P,), and of users what `AskedUsers` knows."""
 
     score: Floats
     floor: Floats
@@ -300,7 +193,7 @@ def _listed(
 ) -> Question:
     """The question of a form, with the rows of variances appended."""
     low, shut, full = form.low, form.shut, form.matrix
-    known = _Users(alloc, terms, kind, *form.of_users)
+    known = AskedUsers(alloc, terms, kind, *form.of_users)
     keep = kept_rows(low, known.same)
     rhs, unit = low.rhs[keep], low.unit[keep]
     further = None

@@ -9,7 +9,7 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates.carried import Bounds
-from fairopt.certificates.rounds import RoundsProof
+from fairopt.certificates.rounds_proof import RoundsProof
 from fairopt.certificates.ruled.answer import Ruled
 from fairopt.certificates.ruled.uses import RuleRows
 from tests.oracles import draws, nested, spoils

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import digits
-from fairopt.certificates.asking import power
+from fairopt.certificates.asked_users import power
 from fairopt.certificates.columns import Listed
 from fairopt.certificates.given import flows
 from fairopt.formulas.lowered import DOWN_OF_TWO, RULE, UP_OF_TWO, Lowered, lower
