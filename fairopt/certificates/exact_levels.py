@@ -26,6 +26,7 @@ import numpy as np
 
 from fairopt import criteria
 from fairopt.allocation import Allocation
+from fairopt.formulas.lent import ends
 from fairopt.formulas.lowered import CAPACITY, QUOTA, Lowered, lower
 from fairopt.instance import Ints
 
@@ -104,9 +105,7 @@ class ExactCase:
         open_: list[list[int]] = [[] for _ in inst.users]
         for c in np.flatnonzero(~low.empty).tolist():
             open_[owner[c]].append(c)
-        least, most = (
-            [Fraction(v) if np.isfinite(v) else None for v in b] for b in (low.low, low.high)
-        )
+        least, most = ([Fraction(v) if np.isfinite(v) else None for v in b] for b in ends(low))
         weight = [Fraction(float(w)) for w in inst.weight]
         right = [int(b) for b in rhs]
         return cls(

@@ -13,6 +13,7 @@ from fairopt.certificates import digits
 from fairopt.certificates.asked_users import power
 from fairopt.certificates.columns import Listed
 from fairopt.certificates.given import flows
+from fairopt.formulas.lent import ends
 from fairopt.formulas.lowered import DOWN_OF_TWO, RULE, UP_OF_TWO, Lowered, lower
 from fairopt.instance import Bools, Floats, Ints
 
@@ -59,10 +60,8 @@ class System:
         matrix = low.matrix.tocsc()
         columns = Listed.of(matrix, low, tasks_unit, share_unit, nobody, row_unit, low.empty)
         flow = row_unit[matrix.indices[matrix.indptr[low.columns : -1]]]
-        bounds = np.array([low.low, low.high]).reshape(2, -1) / flow
-        rhs = low.rhs / row_unit
-        bounds[1] = _nothing_lent(columns.matrix, low.columns, rhs, bounds[1])
-        return cls(low, columns, rhs, bounds, row_unit, share_unit, tasks_unit)
+        bounds = np.array(ends(low)).reshape(2, -1) / flow
+        return cls(low, columns, low.rhs / row_unit, bounds, row_unit, share_unit, tasks_unit)
 
     @cached_property
     def size(self) -> Floats:
@@ -163,28 +162,3 @@ class System:
         high = -self.shares(nothing, columns, amount)[0]
         nothing[0] = high
         return np.array([high, -self.shares(nothing, columns, amount)[0]])
-
-
-def _nothing_lent(matrix: Any, tasks: int, rhs: Floats, high: Floats) -> Floats:
-    """(F,) the most that flows can be: what has nothing, and may borrow nothing from below, lends
-    nothing.
-
-    Parameters
-    ----------
-    matrix : (M, P + F). rhs : (M,). high : (F,) their own bounds.
-    """
-    entries = matrix.tocoo()
-    task = entries.col < tasks
-    row, flow, value = entries.row[~task], entries.col[~task] - tasks, entries.data[~task]
-    out = value > 0
-    # of rows in which tasks count above 0 and one flow goes out, all others in
-    poor = (rhs == 0) & (np.bincount(row[out], minlength=len(rhs)) == 1)
-    poor[entries.row[task & (entries.data < 0)]] = False
-    found = high.copy()
-    while True:
-        some = poor.copy()
-        some[row[~out & (found[flow] > 0)]] = False
-        none = flow[out & some[row] & (found[flow] > 0)]
-        if not len(none):
-            return found
-        found[none] = 0.0
