@@ -169,7 +169,7 @@ def test_a_limit_that_is_nearly_reached_is_counted(big: int, part: float) -> Non
 def test_jumps_of_spoiled_answers_lie_within_the_bounds(seeds: range) -> None:
     """Answers of clusters a part smaller are told of the cluster itself: what each is off, of the
     answer in fractions, is within what is proved."""
-    jumps = known = 0
+    jumps = known = right = 0
     for seed in seeds:
         rng = np.random.default_rng(seed)
         inst, above = draws.jumping(rng), bool(rng.random() < 0.3)
@@ -181,13 +181,17 @@ def test_jumps_of_spoiled_answers_lie_within_the_bounds(seeds: range) -> None:
             continue
         jump = any(0 < each["jump"] < 1 and each["t"] > 0 for each in exact.rounds)
         jumps += jump
-        assert fo.solve(inst, notion).certificate.certified, seed
+        own = fo.solve(inst, notion, uncertified="return").certificate
+        # who is stopped in the midst of a jump is proved by no equations between levels
+        assert own.certified or (jump and own.residual < 1e-12), seed
+        right += own.certified
         for _ in range(4):
             size = 10.0 ** -rng.uniform(3, 10)
             less = 1 - size * (rng.random(inst.capacity.shape) < 0.4)
             limit = inst.limit * (1 - size * (rng.random(len(inst.limit)) < 0.5))
             try:
-                other = fo.solve(inst.replace(capacity=inst.capacity * less, limit=limit), notion)
+                smaller = inst.replace(capacity=inst.capacity * less, limit=limit)
+                other = fo.solve(smaller, notion, uncertified="return")
             except fo.Infeasible:
                 continue
             spoiled = fo.Allocation(
@@ -200,4 +204,4 @@ def test_jumps_of_spoiled_answers_lie_within_the_bounds(seeds: range) -> None:
             assert off <= 1e-6 or not verdict.certified, seed
             assert off <= verdict.residual * (1 + 1e-6) + 1e-13, seed
             known += jump and bool(np.isfinite(verdict.residual))
-    assert jumps > 2 and known > 8
+    assert jumps > 2 and known > 8 and right > 4

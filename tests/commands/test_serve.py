@@ -78,10 +78,9 @@ def test_what_moves_is_the_least_that_must(served):
 
 
 def test_a_change_is_proved_once_whatever_is_asked_of_it(tmp_path, monkeypatch):
-    """Losers and moves of a plan whose workloads have all they ask: one answer, and one point
-    nearby that proves what everybody is due."""
-    from fairopt.certificates import rounds
-    from fairopt.certificates.nearby import verdict
+    """Losers and moves of a plan whose workloads have all they ask: one answer, and levels in
+    fractions, looked for once, that prove what everybody is due."""
+    from fairopt.certificates import exact_verdict, rounds
 
     (tmp_path / "nodes.csv").write_text(
         "node,label:kind,cpu,memory\n" + "".join(f"n{k},k{k % 2},{8 + k},{20}\n" for k in range(6))
@@ -96,7 +95,7 @@ def test_a_change_is_proved_once_whatever_is_asked_of_it(tmp_path, monkeypatch):
     plan.save(tmp_path / "plan.json")
     now = serve_app.Followed(str(tmp_path / "plan.json")).now()
     counted = {}
-    for where, name in ((serve_app, "solve"), (verdict, "nearby"), (rounds, "path")):
+    for where, name in ((serve_app, "solve"), (exact_verdict, "enclosed_levels"), (rounds, "path")):
         own = getattr(where, name)
         counted[name] = 0
 
@@ -107,7 +106,7 @@ def test_a_change_is_proved_once_whatever_is_asked_of_it(tmp_path, monkeypatch):
         monkeypatch.setattr(where, name, count)
     question = {"drop": ["node/n3"]}
     losers, moves = now.what_if(question), now.moves(question)
-    assert counted == {"solve": 1, "nearby": 1, "path": 1}
+    assert counted == {"solve": 1, "enclosed_levels": 1, "path": 1}
     assert losers["users"][0]["relative"] < 0 and moves["status"] == "used"
     assert moves["stopped"] + moves["started"] == pytest.approx(moves["least"], abs=1e-6)
 

@@ -115,5 +115,5 @@ def of_queue(
     if most < float(share[own].sum()) * (1 - 1e-6):
         return None  # what it holds itself does not fit beside the others
     mine = own[low.owner]
-    mix: Floats = np.bincount(low.owner[mine], found.x[mine], len(owner))
+    mix = np.bincount(low.owner[mine], found.x[mine], len(owner)).astype(np.float64)
     return Could(float(mix.sum()), most, mix, prices, keep)
