@@ -14,10 +14,10 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates import even
 from fairopt.certificates.asking import asked
-from fairopt.certificates.begun import as_it_is, scale, values_of
+from fairopt.certificates.begun import as_it_is, values_of
 from fairopt.certificates.bound import Proved, nothing
 from fairopt.certificates.columns import Grid
-from fairopt.certificates.duality import bill, equal_rise, pulled_gap, rise_to
+from fairopt.certificates.duality import equal_rise, pulled_gap, rise_to
 from fairopt.certificates.duality import gap as duality_gap
 from fairopt.certificates.given import Given, given, named, read
 from fairopt.certificates.guessed import NO_PRICES, with_prices
@@ -32,6 +32,8 @@ from fairopt.instance import Floats, Ints, remembered
 
 SURE = 1e-9
 """a gap that needs no second bound"""
+ASKED_GAP = "_asked_gap"
+"""under which an answer keeps what is wanted of its proof"""
 FAR = 0.1
 """distance at first sight from which no optimum is searched while engines are tried"""
 RENT = 30.0
@@ -137,7 +139,7 @@ def _proof(alloc: Allocation) -> Proof:
         own = None if label is None else label[: question.users]
         return given(with_prices(alloc.with_(**NO_PRICES), own), question)
 
-    wanted = vars(alloc).get("_asked_gap", TOLERANCE)
+    wanted = vars(alloc).get(ASKED_GAP, TOLERANCE)
     found = told(question, answer, guess, vars(alloc).get("_first"), wanted)
     return Proof(question, answer, found.found, found.off, found.surely)
 
@@ -187,7 +189,7 @@ def measure(alloc: Allocation, once: bool = False, gap: float = TOLERANCE) -> tu
     once : with one search at most, where another answer is to be had for less than the next.
     gap : what is wanted of it; with less than what is certified very many users are searched.
     """
-    remembered(alloc, "_asked_gap", lambda: gap)
+    remembered(alloc, ASKED_GAP, lambda: gap)
     with np.errstate(all="ignore"):
         question = asked(alloc)
         if once and question.alpha and question.pulls is None and "_proved" not in vars(alloc):
@@ -239,7 +241,7 @@ def _once(
 ) -> Told:
     """What one search tells, kept with the answer: as its proof if nothing is gained by another."""
     answer = read(alloc, question)
-    wanted = min(within, vars(alloc).get("_asked_gap", TOLERANCE))
+    wanted = min(within, vars(alloc).get(ASKED_GAP, TOLERANCE))
     first = searched(question, answer, brief=brief, within=within, gap=wanted)
     if not brief:
         remembered(alloc, "_first", lambda: first)
@@ -247,6 +249,12 @@ def _once(
         found = Proof(question, answer, first.found, first.off, first.surely)
         remembered(alloc, "_proved", lambda: found)
     return first
+
+
+def forget(alloc: Allocation) -> None:
+    """Of what is kept with an answer, leave its proof out."""
+    for name in ("_proved", "_first", ASKED_GAP):
+        vars(alloc).pop(name, None)
 
 
 def sight(alloc: Allocation) -> float:
@@ -273,21 +281,6 @@ def sights(alloc: Allocation) -> Floats:
 
     found: Floats = remembered(alloc, "_sights", look)
     return found
-
-
-def log_scale(alloc: Allocation) -> float:
-    """log of the number that brings an answer's prices to the unit of its objective, from the
-    users between the bounds of their shares; -inf if there are none."""
-    with np.errstate(all="ignore"):
-        question = asked(alloc)
-        answer = read(alloc, question)
-        columns = question.columns
-        log_q = np.log(columns.least(answer.price))
-        if question.alpha:
-            return scale(question, answer, log_q) - answer.log_money
-        _, budget = bill(question, answer.price)
-        worth = welfare.log_sum_exp(question.log_w + np.log(answer.share))
-        return worth - float(np.log(budget)) - answer.log_money
 
 
 def nearer(alloc: Allocation, once: bool = False) -> dict[str, Floats] | None:
@@ -335,12 +328,13 @@ def at_place(question: Question, place: Place, alloc: Allocation) -> dict[str, F
 
 
 __all__ = [
+    "ASKED_GAP",
     "SURE",
     "Proof",
     "at_place",
     "ends_by_prices",
+    "forget",
     "gap_by_prices",
-    "log_scale",
     "measure",
     "nearer",
     "proof",

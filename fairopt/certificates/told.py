@@ -126,7 +126,7 @@ def searched(
     enough, tries = ENOUGH, STEPS
     if not few(question):
         close = next(near for users, near in CLOSE if question.users >= users)
-        enough, tries = min(close, within), HOPELESS
+        enough, tries = min(close, within, gap), HOPELESS
     with np.errstate(all="ignore"):
         if brief:
             tries = SOON

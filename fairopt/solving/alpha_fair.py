@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.proof import log_scale
+from fairopt.certificates.scaled_prices import log_scale
 from fairopt.errors import UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.solving.best import normalised, within_reach

@@ -12,7 +12,8 @@ import numpy as np
 from fairopt import clock, fast
 from fairopt.allocation import Allocation
 from fairopt.certificates.guessed import with_prices
-from fairopt.certificates.proof import FAR, log_scale, measure, nearer, sight
+from fairopt.certificates.proof import FAR, measure, nearer, sight
+from fairopt.certificates.scaled_prices import log_scale
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import SolverFailure
 from fairopt.formulas import welfare

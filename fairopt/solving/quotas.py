@@ -11,8 +11,8 @@ import numpy as np
 from fairopt.allocation import Allocation, objective
 from fairopt.allocation.by_rows import listed_prices
 from fairopt.certificates import judged
-from fairopt.certificates.proof import log_scale
 from fairopt.certificates.rounds import at_once
+from fairopt.certificates.scaled_prices import log_scale
 from fairopt.errors import Infeasible
 from fairopt.formulas import families, welfare
 from fairopt.formulas.entitled import Entitled, entitled

@@ -174,6 +174,21 @@ def test_whoever_is_off_is_never_called_near() -> None:
 
 @needs_numba
 @pytest.mark.usefixtures("compiled")
+def test_who_asks_for_more_than_passes_prove_is_told_by_a_search(monkeypatch) -> None:
+    monkeypatch.setattr("fairopt.certificates.told.FEW", 100)
+    monkeypatch.setattr("fairopt.certificates.told.at_one_price", lambda *_: None)
+    answer = replace_proof(fo.solve(drawn(900, 8), fo.AlphaFair(1)))
+    first = fair.judge(answer).residual
+    assert first <= 1e-6
+    least = first / 10
+    assert fair.judge(answer, tolerance=least).certified == (
+        fair.judge(replace_proof(answer), tolerance=least).residual <= least
+    )
+    assert fair.judge(answer, tolerance=least).residual < first
+
+
+@needs_numba
+@pytest.mark.usefixtures("compiled")
 def test_the_point_is_there_when_it_is_asked_for() -> None:
     """As tasks that fit and as prices, of nearly the same shares."""
     answer = fo.solve(drawn(900, 9), fo.AlphaFair(2))
