@@ -75,8 +75,10 @@ def used(
 
 
 def _slices(table: Floats) -> tuple[list[Floats], Floats]:
-    """Slices of each column of a table (n, m) and what is left; (m,) above what is left."""
-    top = np.frexp(np.abs(table).max(axis=0))[1]
+    """Slices of each column of a table (n, m) and what is left; (m,) above what is left, 0 of a
+    column of zeros: a row that nobody uses, and of which there is none, is kept exactly."""
+    most = np.abs(table).max(axis=0)
+    top = np.frexp(most)[1]
     found, rest = [], table
     for _ in range(SLICES):
         sigma = np.ldexp(1.5, top + (53 - BITS))
@@ -84,7 +86,7 @@ def _slices(table: Floats) -> tuple[list[Floats], Floats]:
         found.append(part)
         rest = rest - part
         top = top - BITS
-    return [*found, rest], np.ldexp(1.0, top)
+    return [*found, rest], np.where(most > 0, np.ldexp(1.0, top), 0.0)
 
 
 def profits(

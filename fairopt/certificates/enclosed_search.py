@@ -98,7 +98,8 @@ def _found(search: ExactSearch, told: GroupsTold | None) -> EnclosedLevels | Non
         return None  # nothing and next to nothing are not told apart
     case = held.case
     if held.claim.targets is not None:
-        return EnclosedLevels(low, high, tuple(held.claim.targets.rounds[0].users))
+        rounds = held.claim.targets.rounds  # none where nobody may hold anything
+        return EnclosedLevels(low, high, tuple(rounds[0].users) if rounds else ())
     least = min([(r, t / w) for r, t, w in zip(case.rank, high, case.weight, strict=True)])
     keys = zip(case.rank, low, case.weight, strict=True)
     first = [n for n, (r, t, w) in enumerate(keys) if (r, t / w) <= least]

@@ -1,11 +1,11 @@
-"""What can be lent at most, as the rows of those who lend and borrow say as well."""
+"""What can be lent at most, as the rows of those who lend and borrow say as well; who gets none."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fairopt.formulas.lowered import Lowered
-from fairopt.instance import Floats
+from fairopt.instance import Bools, Floats, Ints
 
 
 def ends(low: Lowered) -> tuple[Floats, Floats]:
@@ -39,4 +39,25 @@ def ends(low: Lowered) -> tuple[Floats, Floats]:
         least[nobody] = 0.0
 
 
-__all__ = ["ends"]
+def shutting(low: Lowered) -> Ints:
+    """(P,) a rule that keeps a column at 0: it allows nothing, nothing can flow to it, and no task
+    counts against others there; -1 where there is none."""
+    least, most = ends(low)
+    entries = low.matrix.tocoo()
+    task = entries.col < low.columns
+    row, flow, value = entries.row[~task], entries.col[~task] - low.columns, entries.data[~task]
+    brings = np.where(value > 0, least[flow] < 0, most[flow] > 0)
+    shut = (low.rhs <= 0) & ~low.signed
+    shut[row[brings]] = False
+    on = np.flatnonzero(task & (entries.data > 0) & shut[entries.row])
+    found = np.full(low.columns, -1)
+    found[entries.col[on]] = entries.row[on]
+    return found
+
+
+def empty(low: Lowered) -> Bools:
+    """(P,) columns that a rule keeps at 0."""
+    return np.asarray(shutting(low) >= 0)
+
+
+__all__ = ["empty", "ends", "shutting"]

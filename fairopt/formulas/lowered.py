@@ -131,16 +131,6 @@ class Lowered:
         return mine, found
 
     @property
-    def empty(self) -> Bools:
-        """(P,) columns that a rule keeps at 0: it allows nothing, and nothing flows to it, nor does
-        any task count against others."""
-        matrix = self.matrix.tocsr()
-        flows = np.diff(matrix[:, self.columns :].tocsr().indptr) > 0
-        shut = ((self.rhs <= 0) & ~flows & ~self.signed).astype(np.float64)
-        found: Bools = (matrix[:, : self.columns] > 0).T @ shut > 0
-        return found
-
-    @property
     def signed(self) -> Bools:
         """(M,) rows in which a task counts less than 0: those of own rules alone."""
         found = np.zeros(len(self.rhs), dtype=bool)
@@ -219,10 +209,10 @@ def lower(instance: Instance, score: Floats) -> Lowered:
     score : (N, I), share of one unit of output: of a task, or of a task of a mode of speed 1.
     """
     tree, ways = instance.tree, instance.ways
-    members = np.zeros((len(tree.nodes), instance.shape[0]), dtype=bool)
-    for node in tree.bounds.node.tolist():
-        members[node, tree.below(node)] = True
-    bounds = tree.bounds
+    bounds, members = tree.bounds, dict[int, Bools]()
+    for node in bounds.node.tolist():
+        members[node] = np.zeros(instance.shape[0], dtype=bool)
+        members[node][tree.below(node)] = True
     return lowered(
         ways.eligible,
         ways.owner,
@@ -233,7 +223,7 @@ def lower(instance: Instance, score: Floats) -> Lowered:
         tuple(
             [
                 Ceiling(
-                    members[bounds.node[b]],
+                    members[int(bounds.node[b])],
                     bounds.servers[b],
                     int(bounds.resource[b]),
                     float(bounds.amount[b]),

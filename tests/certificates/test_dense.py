@@ -155,3 +155,25 @@ def test_a_question_answers_alike_in_pieces_and_entry_by_entry(monkeypatch) -> N
         seen.append((left, profit))
     for a, b in zip(*seen, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-25)
+
+
+@pytest.mark.parametrize("compiled", [pytest.param("0", id="numpy"), COMPILED])
+def test_what_nobody_uses_and_there_is_none_of_is_not_overrun(monkeypatch, compiled) -> None:
+    """A resource that no task demands, and that one of the servers has none of."""
+    monkeypatch.setenv(fast.CHOICE, compiled)
+    monkeypatch.setattr(dense, "USERS", 7)
+    demand, columns, amount = drawn(40, 3, 0.5, 1)
+    demand[:, 1] = 0.0
+    high, low, error = dense.used(demand, 3, columns, amount)
+    assert not (high[:, 1].any() or low[:, 1].any() or error[:, 1].any())
+
+
+@pytest.mark.parametrize("compiled", [pytest.param("0", id="numpy"), COMPILED])
+def test_many_users_beside_a_resource_that_some_servers_lack(monkeypatch, compiled) -> None:
+    monkeypatch.setenv(fast.CHOICE, compiled)
+    users = 5_000
+    demand = np.column_stack([np.random.default_rng(5).lognormal(0, 1, users), np.zeros(users)])
+    capacity = np.array([[2.0, 1.0], [3.0, 0.0], [1.0, 0.0], [2.0, 1.0], [4.0, 0.0]]) * users
+    answer = fo.solve(fo.Instance(demand, capacity), fo.AlphaFair(1))
+    assert answer.certificate.certified
+    np.testing.assert_allclose(answer.totals, 12 / demand[:, 0], rtol=1e-9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import fairopt as fo
 from fairopt.certificates.ruled import lending
 from fairopt.instance.quotas.tree import QuotaRow
 
@@ -61,3 +62,19 @@ def test_a_factor_fits_and_is_what_one_node_after_another_allows(seed: int) -> N
     fits = lending.flow(one, parent, layers, use * factor)
     assert (fits.free + np.append(0.0, one.borrow[1:]) >= -1e-12 * scale).all()
     assert 0 <= factor <= most(one, parent, use) + 1e-12
+
+
+def test_where_nobody_may_hold_anything_nothing_is_certified() -> None:
+    """Somebody who owns nothing of what its task needs may borrow, but there is nobody to lend."""
+    quotas = fo.Quotas(
+        [fo.Group("all")], {"a": "all"}, quotas=[fo.Quota("a", "cpu", 0, borrow=6e-6)]
+    )
+    instance = fo.Instance(
+        [[3.2, 1.6]],
+        [[5.2e-6, 0.127], [4.8e-6, 0.0]],
+        users=["a"],
+        resources=["cpu", "memory"],
+        quotas=quotas,
+    )
+    answer = fo.solve(instance, fo.MaxMin("tasks"))
+    assert answer.certificate.verdict == "certified" and answer.totals[0] == 0

@@ -385,3 +385,18 @@ def test_who_is_stopped_by_its_own_ceiling_hides_nobody(alpha: float) -> None:
     answer = fo.solve(inst, fo.AlphaFair(alpha, weight_inside=True))
     c = 1 / 3 + 0.1 + (1 / 3 - 0.3)
     np.testing.assert_allclose(answer.totals, [(0.7 - c) / 0.35, 0.6, c / 0.21], rtol=1e-6)
+
+
+def test_a_quota_of_nothing_counts_however_plentiful_the_resource_is() -> None:
+    """What b would take of r is nothing beside 5e6, and more than its quota all the same."""
+    quotas = [fo.Quota("a", "r", 5e6), fo.Quota("b", "r", 0.0, borrow=0.0)]
+    inst = fo.Instance(
+        np.ones((2, 2)),
+        [[2e-6, 5e6]],
+        users=["a", "b"],
+        resources=["little", "r"],
+        quotas=fo.Quotas(quotas=quotas),
+    )
+    answer = fo.solve(inst, fo.MaxMin("tasks"))
+    assert answer.certificate.certified
+    np.testing.assert_allclose(answer.totals, [2e-6, 0.0], rtol=1e-12, atol=0)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.errors import SolverFailure
+from fairopt.formulas.lent import shutting
 from fairopt.formulas.lowered import PLACE, Lowered
 from fairopt.highs import program, quiet, run
 from fairopt.instance import Floats
@@ -75,6 +76,13 @@ class LevelModel:
         self.shared = np.setdiff1d(np.arange(len(low.rhs)), self.alone)
         most = np.full(low.columns, np.inf)
         most[self.at] = low.rhs[self.alone] / self.size[self.at]
+        # what a rule that allows nothing takes may be nothing beside the tolerance as well
+        by = shutting(low)
+        by[self.at] = -1
+        self.shut = np.flatnonzero(by >= 0)
+        self.by = by[self.shut]
+        self.entry = np.asarray(rows[self.by, self.shut]).ravel()
+        most[self.shut] = 0.0
         body = per_row.tocsr()[self.shared].multiply(self.size[None, :])
         top = coo_array(per_share.multiply(self.size[None, : low.columns]))
         top.resize((users, self.t))
@@ -186,4 +194,7 @@ class LevelModel:
         x = np.maximum(value[: self.low.columns] * self.size[: self.low.columns], 0.0)
         flow = value[self.low.columns : self.t] * self.size[self.low.columns :]
         price = np.maximum(-dual, 0.0) / self.low.unit
+        if len(self.shut):
+            below = np.minimum(np.asarray(told.col_dual)[self.shut], 0.0) / self.sharp
+            np.maximum.at(price, self.by, -below / self.size[self.shut] / self.entry)
         return LevelOptimum(float(value[self.t]) * self.scale, x, price, flow=flow)
