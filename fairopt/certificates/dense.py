@@ -42,7 +42,7 @@ def used(
         from fairopt.certificates import compiled
 
         return compiled.used(demand, servers, columns, amount)
-    high, low, error, whole = (np.zeros((servers, resources)) for _ in range(4))
+    high, low, error, whole, terms = (np.zeros((servers, resources)) for _ in range(5))
     starts = np.arange(0, users, USERS)
     ends = np.searchsorted(columns, np.append(starts, users) * servers)
     exact = bool(amount[1].any())
@@ -71,14 +71,15 @@ def used(
         left = fine[:, None] * d.sum(axis=0) + x.sum(axis=0)[:, None] * finer + 2.0**-52 * size
         error += len(d) * 2.0**-51 * left
         whole += size
-    return high, low, error + len(starts) * SLICES**2 * 2.0**-102 * whole
+        terms += ((x > 0) | (x1 != 0)).T.astype(np.float64) @ (d > 0)
+    error += len(starts) * SLICES**2 * 2.0**-102 * whole
+    # what nobody uses is nothing exactly, as it has to be on servers that have none
+    return high, low, np.where(terms > 0, error, 0.0)
 
 
 def _slices(table: Floats) -> tuple[list[Floats], Floats]:
-    """Slices of each column of a table (n, m) and what is left; (m,) above what is left, 0 of a
-    column of zeros: a row that nobody uses, and of which there is none, is kept exactly."""
-    most = np.abs(table).max(axis=0)
-    top = np.frexp(most)[1]
+    """Slices of each column of a table (n, m) and what is left; (m,) above what is left."""
+    top = np.frexp(np.abs(table).max(axis=0))[1]
     found, rest = [], table
     for _ in range(SLICES):
         sigma = np.ldexp(1.5, top + (53 - BITS))
@@ -86,7 +87,7 @@ def _slices(table: Floats) -> tuple[list[Floats], Floats]:
         found.append(part)
         rest = rest - part
         top = top - BITS
-    return [*found, rest], np.where(most > 0, np.ldexp(1.0, top), 0.0)
+    return [*found, rest], np.ldexp(1.0, top)
 
 
 def profits(

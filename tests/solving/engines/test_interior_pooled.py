@@ -65,10 +65,55 @@ def test_samples_first_end_at_the_same_answer(
     np.testing.assert_allclose(found.tasks(inst), whole.tasks(inst), rtol=1e-7)
 
 
+def some_without(users: int, servers: int, density: float) -> fo.Instance:
+    """Three in ten ask for the third resource, which every second server has none of; of the second
+    there is a thousand times as much as is asked for."""
+    rng = np.random.default_rng(5)
+    demand = rng.lognormal(0, 1, (users, 3)) * [1.0, 1e-3, 1.0]
+    demand[rng.random(users) < 0.7, 2] = 0.0
+    capacity = rng.uniform(4, 6, (servers, 3))  # tasks of a size that general solvers like
+    capacity[1::2, 2] = 0.0
+    placement = rng.random((users, servers)) < density
+    placement[:, 0] = True
+    return fo.Instance(demand, capacity, placement)
+
+
+@pytest.mark.parametrize("density", [1.0, 0.7])
+@pytest.mark.parametrize("alpha", [1.0, 3.0])
+def test_servers_that_lack_a_resource_and_one_that_is_plentiful(
+    few: None, alpha: float, density: float
+) -> None:
+    inst = some_without(500, 4, density)
+    question = AlphaQuestion.of(inst, np.ones(inst.shape[:2]), alpha, False)
+    assert pooled.likely(question)
+    assert pooled.follow(question) is not None
+    found = fo.solve(inst, fo.AlphaFair(alpha))
+    assert found.certificate.certified
+    plain = fo.solve(inst, fo.AlphaFair(alpha), solver="clarabel", uncertified="return")
+    np.testing.assert_allclose(found.shares, plain.shares, rtol=1e-6)
+
+
+def test_what_has_no_price_is_not_overrun_by_what_is_divided(few: None) -> None:
+    """One server has little of what has no price: divided by the other alone it would be overrun,
+    so that both are used in proportion then."""
+    rng = np.random.default_rng(3)
+    demand = rng.uniform(0.5, 2, (600, 2)) * np.where(rng.random((600, 1)) < 0.5, [1, 1e-2], 1)
+    # of the second there is enough, as a whole
+    inst = fo.Instance(demand, [[100.0, 400.0], [100.0, 30.0]])
+    question = AlphaQuestion.of(inst, np.ones((600, 2)), 1.0, False)
+    point, why = pooled.attempt(question)
+    assert why == "" and point is not None
+    answer = fo.solve(inst, fo.ProportionalFair(), reduce=False)
+    assert answer.certificate.certified and answer.prices[:, 1].max() < 1e-9
+
+
 def test_a_division_far_from_even_does_not_underflow(few: None) -> None:
     inst = random_instance(500, 3, 2, density=0.9, seed=2)
     division = pooled._Division.of(
-        inst.pool, inst.demand, np.ones(500), np.asarray(inst.eligible, bool)
+        inst.pool / inst.pool.sum(axis=0),
+        inst.demand,
+        np.ones(500),
+        np.asarray(inst.eligible, bool),
     )
     far = np.array([[0.0, -4000.0], [-2000.0, -10.0], [-900.0, -900.0]])
     f = division.shares(far)

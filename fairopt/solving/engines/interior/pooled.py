@@ -13,8 +13,10 @@ is x[n,i] = x_n f[n,i] with
           z_n = d_n / \sigma_n,
 
 whose I R numbers theta minimise a convex function (logs of sums of exponentials) that has the
-wanted use of every server as its gradient. If there is no such division (too few users, or
-placement keeps a suitable mix from a server), nothing is returned and `interior.method` is used.
+wanted use of every server as its gradient. What has no price need not be used in proportion: first
+r runs over resources that have one, and then over those that are overrun as well. If there is no
+such division (too few users, or placement keeps a suitable mix from a server), nothing is returned
+and `interior.method` is used.
 """
 
 from __future__ import annotations
@@ -31,8 +33,11 @@ MANY, PER_ROW = 10_000, 100
 """pairs, and users a row of capacity, from which a pool is tried"""
 DENSE = 0.3
 """part of all pairs that are eligible from which a pool is likely to be enough"""
-CLOSE, NEAR = 1e-13, 1e-6
-"""largest relative miss of a capacity, and smallest price and free part to begin with"""
+CLOSE, ROUNDED, NEAR = 1e-13, 1e-11, 1e-6
+"""largest relative miss of a capacity, and the same where no step makes it less: it is rounding;
+smallest price and free part to begin with"""
+OVER = 1e-12, 0.1
+"""part by which what has no price may be overrun, of all users and of a sample"""
 SAMPLES, CURVED = (5_000, 50_000), 50_000
 """users on whom all is found first, where there are twice as many: if they cannot be divided,
 nothing else is tried; and most users from whom the curvature of the division is computed"""
@@ -57,7 +62,7 @@ def worthwhile(question: AlphaQuestion) -> bool:
         and users * servers >= MANY
         and users >= PER_ROW * servers * resources
         and not np.isfinite(inst.limit).any()
-        and bool((inst.pool > 0).all() and (inst.demand > 0).any(axis=0).all())
+        and bool((inst.pool > 0).any(axis=0).all() and (inst.demand > 0).any(axis=0).all())
         and question.one_score
     )
 
@@ -92,30 +97,64 @@ def attempt(question: AlphaQuestion) -> tuple[Point | None, str]:
 def _found(
     pool: Floats, demand: Floats, log_w: Floats, alpha: float, eligible: Bools
 ) -> tuple[Floats, Floats] | str:
-    """Tasks (N, I) and prices (R,), or why there are none: on samples first, whose prices and
-    division begin the rest. A sample that cannot be divided ends it only where it is far from it:
-    all users may have the mixes that a sample lacks."""
+    """Tasks (N, I) and prices (R,), or why there are none."""
     order = np.random.default_rng(1).permutation(len(demand))
-    prices, theta, division, curved = None, None, None, None
-    for size in (*(few for few in SAMPLES if 2 * few < len(demand)), len(demand)):
-        at: Ints | slice = slice(None) if size == len(demand) else np.sort(order[:size])
-        prices = _prices(demand[at], log_w[at], alpha, prices)
+    sizes = [few for few in SAMPLES if 2 * few < len(demand)]
+    pieces = [np.sort(order[:size]) for size in sizes] + [np.arange(len(demand))]
+    first = _prices(demand[pieces[0]], log_w[pieces[0]], alpha)
+    if first is None:
+        return f"no prices of one pool for {len(pieces[0]):,} users"
+    kept = first.price > first.free
+    if not demand[:, kept].any(axis=1).all():
+        kept[:] = True
+    while True:
+        found = _divided(pool, demand, log_w, alpha, eligible, pieces, first, kept)
+        if not isinstance(found, np.ndarray):
+            return found
+        kept = kept | found
+
+
+def _divided(
+    pool: Floats,
+    demand: Floats,
+    log_w: Floats,
+    alpha: float,
+    eligible: Bools,
+    pieces: list[Ints],
+    prices: _Prices | None,
+    kept: Bools,
+) -> tuple[Floats, Floats] | Bools | str:
+    """The same, with resources `kept` (R,) used in proportion, or which others are overrun then: on
+    samples first, whose prices and division begin the rest. A sample that cannot be divided ends
+    it only where it is far from it: all users may have the mixes that a sample lacks."""
+    theta, curved, share = None, None, pool / pool.sum(axis=0)
+    for at in pieces:
+        size, last = len(at), len(at) == len(demand)
+        mine = demand if last else demand[at]
+        prices = _prices(mine, log_w[at], alpha, prices)
         if prices is None:
-            return f"no prices of one pool for {len(demand[at]):,} users"
-        division = _Division.of(pool, demand[at], prices.tasks, eligible[at])
+            return f"no prices of one pool for {size:,} users"
+        open_ = eligible if last else eligible[at]
+        division = _Division.of(share[:, kept], mine[:, kept], prices.tasks, open_)
         if curved is None or size <= CURVED:
             curved = division
         dealt, rays = _dealt(division, curved, theta)
         if dealt is None:
             lacking = max(division.lacking(ray) for ray in rays)
-            if size == len(demand) or lacking > LACKING:
+            if last or lacking > LACKING:
                 short = f", which lack {lacking:.2%} of what servers want" if lacking > 0 else ""
                 return f"no division of {size:,} users found{short}"
         theta = dealt
-    assert division is not None and prices is not None and theta is not None
-    shares = division.shares(theta)
-    shares *= prices.tasks[:, None]
-    return shares, prices.price
+        if theta is None or (not last and kept.all()):
+            continue
+        tasks = division.shares(theta)
+        tasks *= prices.tasks[:, None]
+        most = share * (1 + OVER[0 if last else 1])
+        over = (tasks.T @ mine > np.where(kept, np.inf, most)).any(axis=0)
+        if np.any(over):
+            return np.asarray(over)
+    assert prices is not None
+    return tasks, prices.price
 
 
 class _Prices(NamedTuple):
@@ -138,7 +177,7 @@ def _prices(
     p, s, mu = np.full(resources, 1.0 / resources), np.full(resources, 0.1), 0.1 / resources
     if start is not None:
         p, s, mu = np.maximum(start.price, NEAR), np.maximum(start.free, NEAR), NEAR
-    top = float(log_w.max())
+    top, before = float(log_w.max()), np.inf
     level = np.exp((log_w - top) / alpha)
     for _ in range(200):
         q = demand @ p
@@ -146,8 +185,10 @@ def _prices(
         x *= float(p.sum()) / float(x @ q)
         used = x @ demand
         short, product = 1.0 - used - s, mu - p * s
-        if max(float(np.abs(short).max()), float((p * s).max())) < CLOSE:
+        error = max(float(np.abs(short).max()), float((p * s).max()))
+        if error < CLOSE or (error < ROUNDED and error > 0.5 * before):
             return _Prices(p, s, x)
+        before = error
         # d used = -(1/alpha) d' diag(x / q) d dp, with all money equal to all prices
         slope = (demand * (x / q / alpha)[:, None]).T @ demand
         right = short - product / p
@@ -177,10 +218,10 @@ class _Division(NamedTuple):
     wanted: Floats
 
     @classmethod
-    def of(cls, pool: Floats, demand: Floats, tasks: Floats, eligible: Bools) -> _Division:
-        """All servers are to be used in one proportion."""
+    def of(cls, share: Floats, demand: Floats, tasks: Floats, eligible: Bools) -> _Division:
+        """All servers, which have shares (I, R) of all, are to be used in one proportion."""
         size = demand.sum(axis=1)
-        wanted = (pool / pool.sum(axis=0)) * (tasks @ demand)
+        wanted = share * (tasks @ demand)
         return cls(demand / size[:, None], tasks * size, eligible, bool(eligible.all()), wanted)
 
     def raw(self, theta: Floats, users: slice) -> Floats:
@@ -252,14 +293,16 @@ def _dealt(
     the last theta, and what was still missing. The curvature is that of `curved`."""
     wanted = division.wanted
     if theta is None:
-        theta = np.log(wanted / wanted.sum(axis=0)).mean(axis=1)[:, None] * np.ones(wanted.shape[1])
+        some = wanted > 0
+        part = np.log(np.where(some, wanted / wanted.sum(axis=0), 1.0)).sum(axis=1)
+        theta = (part / np.maximum(some.sum(axis=1), 1))[:, None] * np.ones(wanted.shape[1])
     times = float(division.weight.sum() / curved.weight.sum())
     before = np.inf
     for rounds in range(ROUNDS):
         clock.tick()
         miss = wanted - division.used(theta)
-        error = float(np.abs(miss / wanted).max())
-        if error < CLOSE or (error < 1e-11 and error > 0.5 * before):
+        error = float(np.abs(miss / np.where(wanted > 0, wanted, 1.0)).max())
+        if error < CLOSE or (error < ROUNDED and error > 0.5 * before):
             return theta, (theta, miss)
         if not error < 0.9 * before and (before < 1.0 or rounds > HOPELESS):
             return None, (theta, miss)

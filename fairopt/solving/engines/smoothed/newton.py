@@ -78,8 +78,7 @@ def applies(question: AlphaQuestion) -> bool:
     inst = question.instance
     _, servers, resources = inst.shape
     few = 1 < servers <= ROWS / resources
-    plain = inst.demand.ndim == 2 and bool((inst.pool > 0).all())
-    return question.alpha >= FLATTEST and few and plain
+    return question.alpha >= FLATTEST and few and inst.demand.ndim == 2
 
 
 def follow(

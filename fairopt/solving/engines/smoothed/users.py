@@ -67,7 +67,8 @@ class UsersRead:
 
     @classmethod
     def of(cls, question: AlphaQuestion) -> tuple[UsersRead, Floats]:
-        """The users of a question, and the capacity (I, R) in their units."""
+        """The users of a question, and the capacity (I, R) in their units: 1 where there is none,
+        for nobody who may be there uses any."""
         inst = question.instance
         total = inst.pool.sum(axis=0)
         total = np.where(total > 0, total, 1.0)
@@ -82,4 +83,4 @@ class UsersRead:
             log_score = np.log(np.where(eligible, question.score, 1.0))
         compiled = fast.chosen(eligible.size)
         users = cls(question.alpha, demand, log_w, eligible, log_score, limit, compiled)
-        return users, inst.pool / total
+        return users, np.where(inst.pool > 0, inst.pool / total, 1.0)
