@@ -84,6 +84,19 @@ def cluster(users: int, density: float, seed: int) -> fo.Instance:
     return fo.Instance(demand, capacity, placement)
 
 
+def accelerated(users: int, density: float, seed: int) -> fo.Instance:
+    """The same where every second server has none of the third resource, for which three users in
+    ten ask, and the first has some."""
+    plain, rng = cluster(users, density, seed), np.random.default_rng(seed)
+    demand, capacity, placement = (
+        np.array(part) for part in (plain.demand, plain.capacity, plain.placement)
+    )
+    demand[rng.random(users) < 0.7, 2] = 0.0
+    capacity[1::2, 2] = 0.0
+    placement[(demand[:, 2] > 0) & ~placement[:, ::2].any(axis=1), 0] = True
+    return fo.Instance(demand, capacity, placement)
+
+
 def jobs(users: int, seed: int) -> tuple[fo.Instance, Floats]:
     """Jobs on four kinds of machines: demand is the scale of a job, at most all its time is used,
     and a share is throughput over what an equal split of the machines would give."""
@@ -128,8 +141,10 @@ def solved(kind: str, users: int, density: float, alpha: float, seed: int) -> Ro
         inst, score = jobs(users, seed)
         notion, name = fo.AlphaFair(alpha, criterion=lambda _: score), f"{users:,} jobs x 4 kinds"
     else:
-        inst, notion = cluster(users, density, seed), fo.AlphaFair(alpha)
-        score, name = criteria.score(inst, "tasks"), f"{users:,} x 10"
+        draw = accelerated if kind == "accelerated" else cluster
+        inst, notion = draw(users, density, seed), fo.AlphaFair(alpha)
+        half = ", half of them without accelerators" if kind == "accelerated" else ""
+        score, name = criteria.score(inst, "tasks"), f"{users:,} x 10{half}"
     total, judging = [0.0], [0.0]
     for module, function in ENGINES:
         setattr(module, function, timed(total, getattr(module, function)))
@@ -284,7 +299,8 @@ def main() -> None:
             written(settings.write, JUDGED, seeds(judged))
         return
     asked = [
-        ("servers", users, density, alpha, settings.seed)
+        (kind, users, density, alpha, settings.seed)
+        for kind in ("servers", "accelerated")
         for users in settings.users
         for density in settings.densities
         for alpha in settings.alphas

@@ -10,8 +10,9 @@ from fairopt.instance import Floats
 
 MOST = 200
 """most users with a sentence of their own"""
-PLACES = 20
-"""most resources named for one user, which may be stopped on thousands of machines"""
+PLACES, SERVERS = 20, 8
+"""most prices named for one user, which may be stopped on thousands of machines; most servers named
+of one price"""
 
 
 def notes(alloc: Allocation) -> list[str]:
@@ -27,17 +28,22 @@ def notes(alloc: Allocation) -> list[str]:
 
 
 def _sentence(alloc: Allocation, stops: Stops, money: float) -> str:
-    """What stops one user, and what one more unit of it would bring."""
-    inst, parts = alloc.instance, []
+    """What stops one user, and what one more unit of it would bring: servers where that is the same
+    are named together."""
+    inst, parts, alike = alloc.instance, [], dict[tuple[str, str], list[str]]()
     if stops.at_limit:
         mu = 0.0 if alloc.limit_prices is None else float(alloc.limit_prices[stops.user])
         parts.append("its own limit" + _gain(mu, money))
-    for place in stops.places[:PLACES].tolist():
+    for place in stops.places.tolist():
         i, r = divmod(place, len(inst.resources))
         price = 0.0 if alloc.prices is None else float(alloc.prices[i, r])
-        parts.append(f"{inst.resources[r]} on {inst.servers[i]}" + _gain(price, money))
-    if len(stops.places) > PLACES:
-        parts.append(f"{len(stops.places) - PLACES} more")
+        alike.setdefault((inst.resources[r], _gain(price, money)), []).append(inst.servers[i])
+    for (resource, gain), servers in alike.items():
+        more = len(servers) - SERVERS
+        names = ", ".join(servers[:SERVERS]) + (f" and {more} more" if more > 0 else "")
+        parts.append(f"{resource} on {names}{gain}")
+    if len(parts) > PLACES:
+        parts[PLACES:] = [f"{len(parts) - PLACES} more"]
     return f"{inst.users[stops.user]} is stopped by " + "; by ".join(parts)
 
 

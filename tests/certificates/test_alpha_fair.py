@@ -629,3 +629,11 @@ def test_equivalent_is_what_the_gap_speaks_of(right):
     log_w = welfare.log_weight(right.instance.weight, 1.0, False)
     assert welfare.equivalent(log_w, half.shares, 1.0) == pytest.approx(right.equivalent / 2)
     assert measure(half)[0] == pytest.approx(1.0, rel=1e-9)
+
+
+def test_servers_of_one_price_are_named_together() -> None:
+    """Of a pool of twelve servers eight are named, and how many more there are."""
+    answer = fo.solve(fo.Instance([[1.0], [2.0]], np.full((12, 1), 4.0)), fo.ProportionalFair())
+    some = ", ".join(f"s{k}" for k in range(1, 9))
+    for line in answer.certificate.notes[:2]:
+        assert re.search(f"^u. is stopped by r1 on {some} and [1-4] more, one more unit ", line)

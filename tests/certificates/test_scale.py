@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import fairopt as fo
 from fairopt.allocation.check import Intervals
 from fairopt.certificates.losses import bracket, loss
-from fairopt.certificates.words import PLACES
+from fairopt.certificates.words import PLACES, SERVERS
 
 USERS = 200_000
 
@@ -80,7 +80,14 @@ def test_a_user_stopped_on_very_many_machines_is_told_briefly():
     found = fo.certify(
         fo.Allocation(inst, fo.ProportionalFair(), np.ones((1, machines)), np.ones((machines, 1)))
     )
-    assert found.certified and found.notes[0].endswith(f"; by {machines - PLACES} more")
+    assert found.certified and f"s8 and {machines - SERVERS} more, one more" in found.notes[0]
+
+
+def test_a_user_stopped_by_very_many_prices_is_told_briefly():
+    prices = np.arange(1.0, 26.0)[None] / 325
+    inst = fo.Instance(np.ones((1, 25)), np.ones((1, 25)))
+    found = fo.certify(fo.Allocation(inst, fo.ProportionalFair(), np.ones((1, 1)), prices))
+    assert found.certified and found.notes[0].endswith(f"; by {25 - PLACES} more")
 
 
 # -- ends of intervals ------------------------------------------------------------------------
