@@ -18,7 +18,6 @@ from fairopt.certificates.tolerance import ROUNDING
 from fairopt.errors import UsageError
 from fairopt.formulas import penalties, rows
 from fairopt.formulas.entitled import Entitled, entitled
-from fairopt.formulas.lent import empty
 from fairopt.formulas.lowered import DOWN_OF_TWO, LIMIT, QUOTA, RULE, Lowered, lower
 from fairopt.formulas.penalties import Terms
 from fairopt.instance import Bools, Floats, Instance, remembered
@@ -143,7 +142,7 @@ def _form(inst: Instance, score: Floats, floor: Floats) -> _Form:
     np.maximum.at(top, owner, worth)
     # a floor that is all that the limit allows leaves a user the columns of the best score alone
     forced = np.isfinite(inst.limit) & (floor >= inst.limit * top * (1 - ROUNDING))
-    shut = empty(low) | (forced[owner] & (worth < top[owner]))
+    shut = low.empty | (forced[owner] & (worth < top[owner]))
     np.minimum.at(bottom, owner[~shut], worth[~shut])
     full = low.matrix.tocsc()
     entries = full[:, : low.columns].tocoo()

@@ -26,7 +26,6 @@ import numpy as np
 
 from fairopt import criteria
 from fairopt.allocation import Allocation
-from fairopt.formulas.lent import empty, ends
 from fairopt.formulas.lowered import CAPACITY, QUOTA, Lowered, lower
 from fairopt.instance import Ints
 
@@ -103,9 +102,11 @@ class ExactCase:
         each_ = zip(owner, scored, strict=True)
         score = [u.numerator * (units[n] // u.denominator) for n, u in each_]
         open_: list[list[int]] = [[] for _ in inst.users]
-        for c in np.flatnonzero(~empty(low)).tolist():
+        for c in np.flatnonzero(~low.empty).tolist():
             open_[owner[c]].append(c)
-        least, most = ([Fraction(v) if np.isfinite(v) else None for v in b] for b in ends(low))
+        least, most = (
+            [Fraction(v) if np.isfinite(v) else None for v in b] for b in (low.low, low.high)
+        )
         weight = [Fraction(float(w)) for w in inst.weight]
         right = [int(b) for b in rhs]
         return cls(

@@ -44,6 +44,7 @@ from fairopt.formulas.gathered import (
     plain_rows,
     sparse,
 )
+from fairopt.formulas.lent import ends
 from fairopt.instance import Bools, Floats, Instance, Ints
 
 SAME = 1e-6
@@ -88,7 +89,8 @@ class Lowered:
     kind : (M,) of each row; one, two : (M,) what it is about: server and resource, user and -1,
         ceiling and -1, quota and node, own rule and what it holds back (`UP`, ...), user and
         server.
-    low, high : (F,) bounds of the flows.
+    low, high : (F,) bounds of the flows, 0 where the rows say so (`lent.ends`); flows that are 0
+        are left out.
     host : (Q, K) the node whose row a node shares.
     unit : (M,) a typical amount of each row, to scale by.
     """
@@ -129,6 +131,30 @@ class Lowered:
             matrix=self.matrix.tocsc()[:, np.concatenate([mine, flows])].tocsr(),
         )
         return mine, found
+
+    @property
+    def shutting(self) -> Ints:
+        """(P,) a rule that keeps a column at 0: it allows nothing, nothing can flow to it, and no
+        task counts against others there; -1 where there is none."""
+        entries = self.matrix.tocoo()
+        task = entries.col < self.columns
+        row, flow, value = (
+            entries.row[~task],
+            entries.col[~task] - self.columns,
+            entries.data[~task],
+        )
+        brings = np.where(value > 0, self.low[flow] < 0, self.high[flow] > 0)
+        shut = (self.rhs <= 0) & ~self.signed
+        shut[row[brings]] = False
+        on = np.flatnonzero(task & (entries.data > 0) & shut[entries.row])
+        found = np.full(self.columns, -1)
+        found[entries.col[on]] = entries.row[on]
+        return found
+
+    @property
+    def empty(self) -> Bools:
+        """(P,) columns that a rule keeps at 0."""
+        return np.asarray(self.shutting >= 0)
 
     @property
     def signed(self) -> Bools:
@@ -296,6 +322,12 @@ def lowered(
     if own:
         own_rows(rows, own, need, pool, way, server, len(owner))
     matrix = rows.matrix(columns + len(flow_low))
+    told = rows.said()
+    if len(flow_low):  # what rows keep at 0 is none, or numbers next to 0 would overrun them
+        flow_low, flow_high = ends(matrix, told[0], flow_low, flow_high)
+        flows = np.flatnonzero((flow_low < 0) | (flow_high > 0))
+        flow_low, flow_high = flow_low[flows], flow_high[flows]
+        matrix = matrix.tocsc()[:, np.concatenate([np.arange(columns), columns + flows])].tocsr()
     users, (servers, resources) = len(limit), pool.shape
     return Lowered(
         (users, servers, resources, len(ceilings), len(lendings), nodes, len(own)),
@@ -304,7 +336,7 @@ def lowered(
         way,
         score[way, server],
         matrix,
-        *rows.said(),
+        *told,
         flow_low,
         flow_high,
         host,

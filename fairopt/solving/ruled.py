@@ -11,7 +11,6 @@ from fairopt.allocation import Allocation
 from fairopt.certificates import judged
 from fairopt.certificates.proof import nearer, searched_once
 from fairopt.errors import UsageError
-from fairopt.formulas.lent import empty
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion
@@ -100,7 +99,7 @@ def tasks(instance: Instance, low: Lowered, x: Floats, trifle: float = TRIFLE) -
     over by rounding that may not borrow is missing at its parent too, where nothing makes up for
     it. What a rule keeps at 0 is 0, as the least use would be infinitely more than allowed.
     """
-    x = np.where(empty(low), 0.0, x)
+    x = np.where(low.empty, 0.0, x)
     by_way = low.tasks(x, len(instance.ways)) * (1.0 - trifle * bool(instance.tree.quotas))
     if instance.modes is None:
         return {"tasks": by_way}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 import fairopt as fo
+from fairopt.formulas import lowered as module
 from fairopt.formulas.lent import ends
-from fairopt.formulas.lowered import lower
+from fairopt.formulas.lowered import Lowered, lower
 
 
 def drawn(seed: int) -> fo.Instance:
@@ -33,11 +36,17 @@ def drawn(seed: int) -> fo.Instance:
     )
 
 
+@pytest.fixture
+def raw(monkeypatch: pytest.MonkeyPatch) -> Callable[[fo.Instance], Lowered]:
+    """The rows with the flows' own bounds."""
+    monkeypatch.setattr(module, "ends", lambda matrix, rhs, low, high: (low, high))
+    return lambda inst: lower(inst, np.ones(inst.eligible.shape))
+
+
 @pytest.mark.parametrize("seed", range(40))
-def test_no_flow_of_any_division_is_beyond_its_ends(seed: int) -> None:
-    inst = drawn(seed)
-    low = lower(inst, np.ones(inst.eligible.shape))
-    least, most = ends(low)
+def test_no_flow_of_any_division_is_beyond_its_ends(seed: int, raw) -> None:
+    low = raw(drawn(seed))
+    least, most = ends(low.matrix, low.rhs, low.low, low.high)
     assert (least >= low.low).all() and (most <= low.high).all()
     bounds = [(0, None)] * low.columns
     bounds += [
@@ -55,13 +64,29 @@ def test_no_flow_of_any_division_is_beyond_its_ends(seed: int) -> None:
         assert found.status == 0 and least[f] == 0 and found.fun >= -1e-9
 
 
-def test_draws_have_such_ends() -> None:
-    lows = [lower(one, np.ones(one.eligible.shape)) for one in map(drawn, range(40))]
-    assert sum((ends(low)[0] > low.low).any() for low in lows) > 5
-    assert sum((ends(low)[1] < low.high).any() for low in lows) > 5
+def test_draws_have_such_ends(raw) -> None:
+    lows = [raw(drawn(seed)) for seed in range(40)]
+    ended = [ends(low.matrix, low.rhs, low.low, low.high) for low in lows]
+    assert sum((new[0] > low.low).any() for new, low in zip(ended, lows, strict=True)) > 5
+    assert sum((new[1] < low.high).any() for new, low in zip(ended, lows, strict=True)) > 5
 
 
-def test_known_ends() -> None:
+@pytest.mark.parametrize("seed", range(40))
+def test_flows_that_are_nothing_are_left_out(seed: int, raw, monkeypatch) -> None:
+    """What all can hold together is the same."""
+    found = []
+    for low in (raw(drawn(seed)), None):
+        if low is None:
+            monkeypatch.setattr(module, "ends", ends)
+            low = lower(drawn(seed), np.ones(drawn(seed).eligible.shape))
+        goal = -(np.arange(low.matrix.shape[1]) < low.columns).astype(float)
+        bounds = [(0, None)] * low.columns + list(zip(low.low, low.high, strict=True))
+        found.append(linprog(goal, low.matrix, low.rhs, bounds=bounds).fun)
+        assert ((low.low < 0) | (low.high > 0)).all() or len(found) == 1
+    assert found[0] == pytest.approx(found[1], abs=1e-9)
+
+
+def test_known_ends(raw) -> None:
     """Of two in a group, one has two and lends, the other has nothing."""
     quotas = [
         fo.Quota("g", "r", nominal=0.0),
@@ -75,8 +100,8 @@ def test_known_ends() -> None:
         resources=["r"],
         quotas=fo.Quotas([fo.Group("g")], {"a": "g", "b": "g"}, quotas=quotas),
     )
-    low = lower(inst, np.ones((2, 1)))
-    least, most = ends(low)
+    low = raw(inst)
+    least, most = ends(low.matrix, low.rhs, low.low, low.high)
     entries = low.matrix.tocoo()
     flow = {}
     for row, column, value in zip(entries.row, entries.col, entries.data, strict=True):

@@ -13,7 +13,6 @@ from fairopt.certificates import digits
 from fairopt.certificates.asked_users import power
 from fairopt.certificates.columns import Listed
 from fairopt.certificates.given import flows
-from fairopt.formulas.lent import empty, ends
 from fairopt.formulas.lowered import DOWN_OF_TWO, RULE, UP_OF_TWO, Lowered, lower
 from fairopt.instance import Bools, Floats, Ints
 
@@ -58,9 +57,9 @@ class System:
         row_unit = power(low.unit)
         nobody = np.zeros(len(share), dtype=bool)
         matrix = low.matrix.tocsc()
-        columns = Listed.of(matrix, low, tasks_unit, share_unit, nobody, row_unit, empty(low))
+        columns = Listed.of(matrix, low, tasks_unit, share_unit, nobody, row_unit, low.empty)
         flow = row_unit[matrix.indices[matrix.indptr[low.columns : -1]]]
-        bounds = np.array(ends(low)).reshape(2, -1) / flow
+        bounds = np.array([low.low, low.high]) / flow
         return cls(low, columns, low.rhs / row_unit, bounds, row_unit, share_unit, tasks_unit)
 
     @cached_property

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from fairopt.errors import SolverFailure
-from fairopt.formulas.lent import shutting
 from fairopt.formulas.lowered import PLACE, Lowered
 from fairopt.highs import program, quiet, run
 from fairopt.instance import Floats
@@ -77,7 +76,7 @@ class LevelModel:
         most = np.full(low.columns, np.inf)
         most[self.at] = low.rhs[self.alone] / self.size[self.at]
         # what a rule that allows nothing takes may be nothing beside the tolerance as well
-        by = shutting(low)
+        by = low.shutting.copy()
         by[self.at] = -1
         self.shut = np.flatnonzero(by >= 0)
         self.by = by[self.shut]
