@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,6 +135,7 @@ class Infeasible(FairoptError):
     ----------
     proof : for guarantees that do not fit: "users" in conflict, "cut" of all guarantees that makes
         them fit, "cut_of_users" for these users alone, and the "prices" that prove it.
+    nothing : users for whom rules leave nothing at all -> which rules, in words.
 
     Examples
     --------
@@ -150,8 +151,13 @@ class Infeasible(FairoptError):
 
     exit_code = 3
 
-    def __init__(self, message: str, proof: dict[str, Any] | None = None) -> None:
-        self.proof = proof
+    def __init__(
+        self,
+        message: str,
+        proof: dict[str, Any] | None = None,
+        nothing: Mapping[str, str] | None = None,
+    ) -> None:
+        self.proof, self.nothing = proof, dict(nothing or {})
         super().__init__(message)
 
     def __reduce__(self) -> tuple[Any, ...]:

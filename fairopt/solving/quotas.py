@@ -258,6 +258,12 @@ def _beyond(low: Lowered, price: Floats, log_w: Floats, alpha: float, asked: Ent
     return np.asarray(np.maximum(cost - own, 0.0))
 
 
+def _shut(instance: Instance, low: Lowered, user: int) -> list[str]:
+    """The rules that keep all tasks of a user at 0, in words; none where it takes several."""
+    by = low.shutting[low.owner == user]
+    return [naming.row(instance, low, m) for m in np.unique(by).tolist()] if (by >= 0).all() else []
+
+
 def _active(
     instance: Instance, notion: Notion, low: Lowered, asked: Entitled
 ) -> tuple[Bools, tuple[dict[str, Any], ...] | None]:
@@ -273,7 +279,13 @@ def _active(
     if nothing.any():
         users = infeasible.named(instance, nothing)
         why = ", ".join(naming.rows(instance, low, found.price)[:6])
-        raise Infeasible(f"{notion.name}: nothing is left for {naming.listed(users)}: {why}")
+        raise Infeasible(
+            f"{notion.name}: nothing is left for {naming.listed(users)}: {why}",
+            nothing={
+                name: ", ".join(_shut(instance, low, n)) or why
+                for name, n in zip(users, np.flatnonzero(nothing).tolist(), strict=True)
+            },
+        )
     told = [
         {
             "t": 0.0,

@@ -77,3 +77,44 @@ def test_what_moves_is_the_least(tmp_path):
     assert both == pytest.approx(moves["least"], rel=1e-5, abs=1e-5)
     assert both < 0.1 * plan.answer.tasks.sum()
     assert set(RESOURCES) <= set(plan.answer.instance.resources) | {"pods"}
+
+
+def small(seed: int):
+    """Six queues in cohorts below cohorts on six nodes, many of which have quotas of nothing."""
+    return drawn(12, 6, 6, 3, (2, 9), seed, nested=True, lending=True, nothing=True)
+
+
+# all of these were unproved where what the rows of quotas keep at 0 was found as a number next to 0
+@pytest.mark.parametrize("seed", [1, 8, 11, 14])
+def test_what_nobody_can_lend_stands_in_nobodys_way(seed):
+    instance = fo.connect.kubernetes(small(seed)).instance
+    for notion in (fo.ProportionalFair(), fo.MaxMin("tasks"), fo.MaxMin()):
+        assert fo.solve(instance, notion).certificate.certified
+
+
+def test_workloads_for_whom_quotas_leave_nothing_are_set_aside():
+    """Proportional fairness divides among the others; max-min among all."""
+    read = fo.connect.kubernetes(small(16))
+    with pytest.raises(fo.Infeasible) as conflict:
+        fo.solve(read.instance, fo.ProportionalFair())
+    assert set(conflict.value.nothing) == {"q3/w3", "q3/w9", "q4/w10"}
+    assert conflict.value.nothing["q4/w10"] == "the quota of q4: nvidia.com/gpu on f2"
+    plan = read.plan(fo.ProportionalFair())
+    assert plan.certified
+    said = {one["workload"]: one for one in plan.data["workloads"]}
+    assert len(said) == 12
+    for name, why in conflict.value.nothing.items():
+        assert said[name]["says"] == f"nothing is left: {why}" and said[name]["due"] == 0
+    assert "says" in said["q3/w3"] and fo.solve(read.instance, fo.MaxMin()).certificate.certified
+
+
+def test_where_quotas_leave_nobody_anything_nothing_is_planned():
+    objects = small(16)
+    for one in objects["items"]:
+        if one["kind"] in ("ClusterQueue", "Cohort"):
+            for group in one["spec"].get("resourceGroups", []):
+                for flavor in group["flavors"]:
+                    for row in flavor["resources"]:
+                        row["nominalQuota"] = "0"
+    with pytest.raises(fo.Infeasible, match="nothing is left for"):
+        fo.connect.kubernetes(objects).plan(fo.ProportionalFair())

@@ -18,9 +18,10 @@ from fairopt.connect.plan import listed, moves
 from fairopt.connect.plan import staying as stay_plan
 from fairopt.connect.plan import whole_tasks as whole_plan
 from fairopt.connect.plan.packing import pack
-from fairopt.connect.plan.problem import ClusterProblem, measured
+from fairopt.connect.plan.problem import ClusterProblem, measured, set_aside
 from fairopt.connect.plan.staying import Moving
 from fairopt.connect.plan.whole_tasks import Proving
+from fairopt.errors import Infeasible
 from fairopt.whole.proof.judging import PROVED
 
 if TYPE_CHECKING:
@@ -49,11 +50,10 @@ def make(
     ------
     SolverFailure : no step gave an answer; one that is not certified is returned with its verdict.
     """
-    from fairopt import solving
     from fairopt.notions import MaxMin
 
     notion, cards = notion or MaxMin(**measured(problem)), problem.cluster.cards
-    answer = solving.solve(problem.instance, notion, progress=progress, uncertified="return")
+    problem, answer = _solved(problem, notion, progress)
     packed = pack(
         _whole(problem, answer),
         [problem.demand(n) for n in range(len(problem.users))],
@@ -121,6 +121,23 @@ def make(
         **whole,
         "answer": to_dict(answer),
     }
+
+
+def _solved(
+    problem: ClusterProblem, notion: Notion, progress: Callable[[int, int], None] | None
+) -> tuple[ClusterProblem, allocation.Allocation]:
+    """The answer, of the workloads for whom quotas leave something where a notion divides among
+    those alone; the others are set aside, and what leaves them nothing is said of each."""
+    from fairopt import solving
+
+    try:
+        answer = solving.solve(problem.instance, notion, progress=progress, uncertified="return")
+    except Infeasible as conflict:
+        if not conflict.nothing or len(conflict.nothing) == len(problem.users):
+            raise
+        problem = set_aside(problem, conflict.nothing)
+        answer = solving.solve(problem.instance, notion, progress=progress, uncertified="return")
+    return problem, answer
 
 
 def _whole(problem: ClusterProblem, answer: allocation.Allocation) -> Any:

@@ -180,6 +180,27 @@ def problem(
     )
 
 
+def set_aside(problem: ClusterProblem, nothing: Mapping[str, str]) -> ClusterProblem:
+    """The problem without workloads for whom nothing is left; `nothing`: what leaves them none."""
+    names, servers = problem.instance.users, np.arange(len(problem.shapes))
+    some = np.array([n for n, name in enumerate(names) if name not in nothing])
+    stuck = [
+        (name, work, f"nothing is left: {nothing[name]}")
+        for name, work in zip(names, problem.users, strict=True)
+        if name in nothing
+    ]
+    return replace(
+        problem,
+        instance=problem.instance.select(some, servers),
+        plain=problem.plain.select(some, servers),
+        users=tuple([problem.users[n] for n in some]),
+        speed=problem.speed[some],
+        held=problem.held[some],
+        held_out=problem.held_out[some],
+        stuck=(*problem.stuck, *stuck),
+    )
+
+
 def _order(rules: Rules) -> tuple[object, ...]:
     return rules.selector, rules.terms is not None, rules.terms or (), rules.tolerations
 
