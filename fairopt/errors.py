@@ -161,7 +161,7 @@ class Infeasible(FairoptError):
         super().__init__(message)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (str(self), self.proof))
+        return (type(self), (str(self), self.proof, self.nothing))
 
 
 class NotCertified(FairoptError):

@@ -1,4 +1,4 @@
-"""What can be lent at most, as the rows of those who lend and borrow say as well."""
+"""What can be lent at most, as the rows of those who lend and borrow say as well; who gets none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.instance import Floats
+from fairopt.instance import Floats, Ints
 
 
 def ends(matrix: Any, rhs: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -23,10 +23,8 @@ def ends(matrix: Any, rhs: Floats, low: Floats, high: Floats) -> tuple[Floats, F
     ----------
     matrix, rhs : sparse (M, P + F), (M,) the rows. low, high : (F,) the flows' own bounds.
     """
-    least, most, entries = low.copy(), high.copy(), matrix.tocoo()
-    columns = matrix.shape[1] - len(low)
-    task = entries.col < columns
-    row, flow, value = entries.row[~task], entries.col[~task] - columns, entries.data[~task]
+    least, most = low.copy(), high.copy()
+    entries, task, (row, flow, value) = _parts(matrix, len(low))
     out, rows = value > 0, len(rhs)
     poor = (rhs == 0) & (np.bincount(row[out], minlength=rows) <= 1)
     poor[entries.row[task & (entries.data < 0)]] = False
@@ -44,4 +42,28 @@ def ends(matrix: Any, rhs: Floats, low: Floats, high: Floats) -> tuple[Floats, F
         least[nobody] = 0.0
 
 
-__all__ = ["ends"]
+def shutting(matrix: Any, rhs: Floats, low: Floats, high: Floats) -> Ints:
+    """(P,) a row that keeps a column of tasks at 0, -1 where there is none: it allows nothing,
+    nothing can flow to it, and no task counts against others there. Parameters as of `ends`."""
+    entries, task, (row, flow, value) = _parts(matrix, len(low))
+    shut = rhs <= 0
+    shut[row[np.where(value > 0, low[flow] < 0, high[flow] > 0)]] = False
+    shut[entries.row[task & (entries.data < 0)]] = False
+    on = np.flatnonzero(task & (entries.data > 0) & shut[entries.row])
+    found = np.full(matrix.shape[1] - len(low), -1)
+    found[entries.col[on]] = entries.row[on]
+    return found
+
+
+def _parts(matrix: Any, flows: int) -> tuple[Any, Any, tuple[Ints, Ints, Floats]]:
+    """All entries, which are of tasks, and row, flow and value of those of the last columns."""
+    entries, columns = matrix.tocoo(), matrix.shape[1] - flows
+    task = entries.col < columns
+    return (
+        entries,
+        task,
+        (entries.row[~task], entries.col[~task] - columns, entries.data[~task]),
+    )
+
+
+__all__ = ["ends", "shutting"]

@@ -44,7 +44,7 @@ from fairopt.formulas.gathered import (
     plain_rows,
     sparse,
 )
-from fairopt.formulas.lent import ends
+from fairopt.formulas.lent import ends, shutting
 from fairopt.instance import Bools, Floats, Instance, Ints
 
 SAME = 1e-6
@@ -134,22 +134,8 @@ class Lowered:
 
     @property
     def shutting(self) -> Ints:
-        """(P,) a rule that keeps a column at 0: it allows nothing, nothing can flow to it, and no
-        task counts against others there; -1 where there is none."""
-        entries = self.matrix.tocoo()
-        task = entries.col < self.columns
-        row, flow, value = (
-            entries.row[~task],
-            entries.col[~task] - self.columns,
-            entries.data[~task],
-        )
-        brings = np.where(value > 0, self.low[flow] < 0, self.high[flow] > 0)
-        shut = (self.rhs <= 0) & ~self.signed
-        shut[row[brings]] = False
-        on = np.flatnonzero(task & (entries.data > 0) & shut[entries.row])
-        found = np.full(self.columns, -1)
-        found[entries.col[on]] = entries.row[on]
-        return found
+        """(P,) a rule that keeps a column at 0, -1 where there is none (`lent.shutting`)."""
+        return shutting(self.matrix, self.rhs, self.low, self.high)
 
     @property
     def empty(self) -> Bools:

@@ -258,10 +258,17 @@ def _beyond(low: Lowered, price: Floats, log_w: Floats, alpha: float, asked: Ent
     return np.asarray(np.maximum(cost - own, 0.0))
 
 
-def _shut(instance: Instance, low: Lowered, user: int) -> list[str]:
-    """The rules that keep all tasks of a user at 0, in words; none where it takes several."""
-    by = low.shutting[low.owner == user]
-    return [naming.row(instance, low, m) for m in np.unique(by).tolist()] if (by >= 0).all() else []
+def _nothing(instance: Instance, low: Lowered, users: Bools, why: str) -> dict[str, str]:
+    """Users (N,) for whom nothing is left -> the rules that keep all their tasks at 0, in words;
+    `why` where that takes several rules together."""
+    by, found = low.shutting, dict[str, str]()
+    for n in np.flatnonzero(users).tolist():
+        rows = np.unique(by[low.owner == n]).tolist()
+        words = (
+            [naming.row(instance, low, m) for m in rows] if min(rows, default=-1) >= 0 else [why]
+        )
+        found[instance.users[n]] = ", ".join(words)
+    return found
 
 
 def _active(
@@ -281,10 +288,7 @@ def _active(
         why = ", ".join(naming.rows(instance, low, found.price)[:6])
         raise Infeasible(
             f"{notion.name}: nothing is left for {naming.listed(users)}: {why}",
-            nothing={
-                name: ", ".join(_shut(instance, low, n)) or why
-                for name, n in zip(users, np.flatnonzero(nothing).tolist(), strict=True)
-            },
+            nothing=_nothing(instance, low, nothing, why),
         )
     told = [
         {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -99,6 +101,8 @@ def test_workloads_for_whom_quotas_leave_nothing_are_set_aside():
         fo.solve(read.instance, fo.ProportionalFair())
     assert set(conflict.value.nothing) == {"q3/w3", "q3/w9", "q4/w10"}
     assert conflict.value.nothing["q4/w10"] == "the quota of q4: nvidia.com/gpu on f2"
+    again = pickle.loads(pickle.dumps(conflict.value))  # as between processes
+    assert (str(again), again.nothing) == (str(conflict.value), conflict.value.nothing)
     plan = read.plan(fo.ProportionalFair())
     assert plan.certified
     said = {one["workload"]: one for one in plan.data["workloads"]}

@@ -1,4 +1,4 @@
-"""From a cluster to a model: shapes, users and what each holds; and why somebody has no place.
+"""From a cluster to a model: shapes, users and what each holds; and who has no place.
 
 A user is a workload with a node that can hold at least one of its tasks. Its limit is what it holds
 and waits for. A queue of several users is a group; kinds of cards are modes of the users that ask
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 
@@ -18,8 +17,8 @@ from fairopt.connect.cluster.eligible import Rules
 from fairopt.connect.cluster.kinds import CardKinds
 from fairopt.connect.cluster.record import ClusterRecord, Workload
 from fairopt.connect.cluster.shapes import Offers, Shape, left_over, shapes
-from fairopt.connect.cluster.together import Zones
 from fairopt.connect.plan import apart, kueue_model, volcano_model
+from fairopt.connect.plan.places import in_zones, places_of
 from fairopt.connect.text.fields import Amounts
 from fairopt.errors import BadInput, Fault
 from fairopt.files.quantities import short
@@ -124,9 +123,9 @@ def problem(
     for name, work in zip(_names(cluster.workloads), cluster.workloads, strict=True):
         if "pods" not in offered:  # nodes from a table need not say how many pods they hold
             work = _without_pods(work)
-        places, why = _places(work, offers, at[work.rules])
+        places, why = places_of(work, offers, at[work.rules])
         if work.together.spread is not None:
-            work, places, why = _in_zones(work, work.together.spread, rows, places, why)
+            work, places, why = in_zones(work, work.together.spread, rows, places, why)
         if work.asked == 0:
             continue
         if kueue is not None and not why:
@@ -310,56 +309,3 @@ def held_by_shape(work: Sequence[Workload], rows: Sequence[Shape]) -> tuple[Ints
             else:
                 out[n] += tasks
     return held, out
-
-
-def _places(work: Workload, offers: Offers, which: int) -> tuple[list[bool], str]:
-    """On which shapes a task fits; and if on none, why, in words."""
-    rows = offers.rows
-    by_rule = [not row.refused[which] for row in rows]
-    fits = [ok and fits for ok, fits in zip(by_rule, offers.fits(work.demand), strict=True)]
-    if any(fits):
-        return fits, ""
-    total = sum(row.count for row in rows)
-    if not any(by_rule):
-        return fits, f"no eligible node: {_emptied_by([row.refused[which] for row in rows], rows)}"
-    left = [row for row, ok in zip(rows, by_rule, strict=True) if ok]
-    nodes = f"the {sum(row.count for row in left)} eligible of {total} nodes"
-    for key, amount in work.demand.items():
-        most = max(row.capacity.get(key, Fraction(0)) for row in left)
-        if not most:
-            return fits, f"no eligible node: none of {nodes} offers {key}"
-        if most < amount:
-            asked, there = short(key, float(amount)), short(key, float(most))
-            return fits, f"task larger than any node: it asks {asked} {key}, {nodes} offer {there}"
-    return fits, f"task larger than any node: none of {nodes} offers all it asks at once"
-
-
-def _in_zones(
-    work: Workload, spread: Zones, rows: Sequence[Shape], places: list[bool], why: str
-) -> tuple[Workload, list[bool], str]:
-    """The workload with the shapes of its zones, and what of its places is in a zone."""
-    zone = [dict(row.labels).get(spread.key) for row in rows]
-    zones = tuple(
-        (name, tuple(row.name for row, own in zip(rows, zone, strict=True) if own == name))
-        for name, _ in spread.zones
-    )
-    work = replace(work, together=replace(work.together, spread=replace(spread, zones=zones)))
-    known = {name for name, _ in zones}
-    places = [fits and own in known for fits, own in zip(places, zone, strict=True)]
-    if not any(places) and not why:
-        why = f"no eligible node: none has the label {spread.key}, over which it is spread"
-    return work, places, why
-
-
-def _emptied_by(refusals: Sequence[tuple[str, ...]], rows: Sequence[Shape]) -> str:
-    """The rule that took the last nodes away, rules taken in their order."""
-    left = list(range(len(rows)))
-    order = dict.fromkeys(words for own in refusals for words in own)
-    for words in sorted(order, key=lambda w: (w.startswith("taint"), w.startswith("node aff"), w)):
-        rest = [i for i in left if words not in refusals[i]]
-        if not rest:
-            before = sum(rows[i].count for i in left)
-            total = sum(row.count for row in rows)
-            return f"{words} keeps it off the last {before} of {total} nodes in service"
-        left = rest
-    return "no rule leaves any"

@@ -76,7 +76,7 @@ class LevelModel:
         most = np.full(low.columns, np.inf)
         most[self.at] = low.rhs[self.alone] / self.size[self.at]
         # what a rule that allows nothing takes may be nothing beside the tolerance as well
-        by = low.shutting.copy()
+        by = low.shutting
         by[self.at] = -1
         self.shut = np.flatnonzero(by >= 0)
         self.by = by[self.shut]
