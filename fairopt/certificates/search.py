@@ -212,9 +212,12 @@ def _within(question: Question, place: Place, seen: PlaceSums) -> tuple[PlaceSum
     place = replace(place, amount=amount)
     if question.bounded or len(amount) > 2:
         return replace(seen, rest=rest(question, place)), place
-    # every row by as much, but for the rounding of what is taken off and of the amounts
+    # every row by as much, but for the rounding of what is taken off and of the amounts; of what
+    # servers do not have, and nobody uses, nothing is rounded
     used = question.rhs - here.left
-    error = here.left_error + (2.0**-49 * over + 2.0**-102) * (np.abs(used) + question.unit)
+    some = (used != 0) | (here.left_error > 0)
+    rounded = (2.0**-49 * over + 2.0**-102) * (np.abs(used) + question.unit)
+    error = here.left_error + np.where(some, rounded, 0.0)
     left = here.left + 4 * over * used
     known = replace(here, left=left, left_error=error, share=here.share * (1 - 4 * over))
     return replace(seen, rest=known), place

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -9,9 +11,12 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates import active as module
+from fairopt.certificates import digits
+from fairopt.certificates import search as searching
 from fairopt.certificates.asking import asked
 from fairopt.certificates.bound import Proved
 from fairopt.certificates.given import given
+from fairopt.certificates.places import sums
 from fairopt.certificates.proof import Proof, nearer, proof
 from fairopt.certificates.search import SearchFound, search
 from tests.decimal_truth import optimal_shares
@@ -166,3 +171,29 @@ def test_from_the_same_beginning_nothing_is_searched_twice(monkeypatch) -> None:
     search(question, given(alloc, question))
     assert len(begun) == len(steps.ROOMS) and len(set(begun)) < len(begun)
     assert first == list(dict.fromkeys(begun))
+
+
+@pytest.mark.parametrize("over", [1e-30, 1e-24, 1e-15])
+def test_a_place_scaled_into_its_rows_knows_what_is_left(over: float) -> None:
+    """In fractions, where a server has none of a resource: what nobody uses is not overrun."""
+    capacity = [[2.0, 4.0, 1.0], [3.0, 2.0, 0.0]]
+    demand = np.array([[1.0, 2.0, 0.3], [2.0, 1.0, 0.0], [1.0, 1.5, 0.0], [0.2, 0.4, 1.0]])
+    alloc = fo.solve(fo.Instance(demand, capacity), fo.AlphaFair(2))
+    question = asked(alloc)
+    place = proof(alloc).found.at()
+    assert place is not None
+    at = replace(place, amount=digits.plus(place.amount, over * place.amount[0]))
+    seen, scaled = searching._within(question, at, sums(question, at))
+    columns = question.columns
+    row, each, entry = columns.entries(scaled.columns)
+    left = [Fraction(float(most)) for most in question.rhs]
+    for r, c, part in zip(row.tolist(), each.tolist(), entry.tolist(), strict=True):
+        left[r] -= Fraction(part) * sum(Fraction(float(digit)) for digit in scaled.amount[:, c])
+    assert min(left) >= 0
+    assert not searching._overrun(question, seen)
+    for told, error, true in zip(seen.rest.left, seen.rest.left_error, left, strict=True):
+        rounded = abs(true) / 2**52
+        assert abs(Fraction(float(told)) - true) <= Fraction(float(error)) + rounded
+    nobody = question.rhs == 0
+    assert nobody.sum() == 1
+    assert not seen.rest.left_error[nobody].any()
