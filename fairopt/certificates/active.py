@@ -18,6 +18,8 @@ STAYS, CHEAPER = 1e-3, 1e-13
 price is this part below what is held enters"""
 FAR = 1e-3
 """part of a share by which a column may shrink in one step before the step is cut"""
+LITTLE = 1e-5
+"""part of a share below which a column that shrinks by so much leaves where a step is cut"""
 IDLE = 1e-6
 """what costs and shares miss, as a part of how prices change: then it is not for them"""
 EXCESS = 2.0**-98
@@ -74,13 +76,16 @@ def stepped(
     whole[task] = seen.rest.share[n] / columns.worth(held[task])
     far = task & (more < -FAR * whole) & (here > 0)
     length = float(min(1.0, (here[far] / -more[far]).min())) if far.any() else 1.0
+    # a step is cut by one column; others that would soon cut the next ones leave beside it
+    leaves = far & (here < LITTLE * whole) if length < 1 else np.zeros(len(move), dtype=bool)
     if stuck:
         open_ = max(float(np.abs(part).max(initial=0.0)) for part in (wanted.error, wanted.miss))
         idle = open_ < IDLE * float(np.abs(dearer[wanted.rows] * wanted.norm).max(initial=0.0))
         falls = point.full & question.rules & (dearer < 0) & (place.price[0] > 0)
         if idle and falls.any():
             dearer = dearer * max(1.0, float((place.price[0][falls] / -dearer[falls]).min()))
-    return _changed(question, point, move, more * length, dearer * length, value * length)
+    moved = np.where(leaves, -2 * here, more * length)
+    return _changed(question, point, move, moved, dearer * length, value * length)
 
 
 def refined(question: Question, point: ActivePlace) -> tuple[ActivePlace | None, float]:

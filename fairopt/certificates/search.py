@@ -32,6 +32,8 @@ STEPS, ENOUGH = 14, 5e-13
 """most steps with two floats; a bound that needs no better one"""
 KNOWN = 1e-7
 """a bound with which the search is not begun again"""
+FEWER = 3
+"""steps that bring no row closer, on fewer columns than an answer has"""
 MANY = 500
 """users from whom columns leave one by one, while nothing is proved that is nearer"""
 SETTLING = 8
@@ -80,7 +82,7 @@ def search(
     many = question.users > MANY and len(rooms) > 1
     patience = 1 if parts == 2 and question.pulls is None and not many else 3
     with np.errstate(all="ignore"):
-        for here, room in _begins(question, answer, parts, rooms):
+        for here, room, hopes in _begins(question, answer, parts, rooms, tries):
             point, least, known, error = begun(question, here, room), np.inf, None, np.inf
             if point is not None:
                 first = len(here.columns), point.full.tobytes()
@@ -121,7 +123,7 @@ def search(
                     break
                 now = _overrun(question, seen) if worst == np.inf else np.inf
                 lost, over = (lost + 1, over) if now > over / 2 and now < np.inf else (0, now)
-                if lost >= tries:
+                if lost >= hopes:
                     break
                 nearing = not (stalls or lost)
                 # full rows that stay overrun, the same for some steps, contradict each other
@@ -163,15 +165,16 @@ def _settled(
 
 
 def _begins(
-    question: Question, answer: Given, parts: int, rooms: tuple[float, ...]
-) -> Iterator[tuple[Place, float]]:
-    """Where to begin: of very many columns on fewer of them, then at the answer with each room."""
+    question: Question, answer: Given, parts: int, rooms: tuple[float, ...], tries: int
+) -> Iterator[tuple[Place, float, int]]:
+    """Where to begin, with which room, and for how many steps that bring nothing: of very many
+    columns on fewer of them, then at the answer with each room."""
     few = thinned(question, answer) if parts == 2 else None
     if few is not None:
-        yield place_of(question, few, parts), rooms[0]
+        yield place_of(question, few, parts), rooms[0], min(tries, FEWER)
     here = place_of(question, answer, parts)
     for room in rooms:
-        yield here, room
+        yield here, room, tries
 
 
 def _worst(proved: Proved) -> float:

@@ -197,3 +197,32 @@ def test_a_place_scaled_into_its_rows_knows_what_is_left(over: float) -> None:
     nobody = question.rhs == 0
     assert nobody.sum() == 1
     assert not seen.rest.left_error[nobody].any()
+
+
+def test_trifles_on_a_dear_server_leave_together() -> None:
+    """Users of a cheap server hold next to nothing on one that costs four times as much: the step
+    is cut, for it asks for much less than nothing of all of them, and all of them leave."""
+    demand, capacity = np.ones((5, 1)), [[8.0], [1.0]]
+    placement = np.array([[True, True]] * 3 + [[False, True], [True, False]])
+    inst = fo.Instance(demand, capacity, placement)
+    alloc = fo.solve(inst, fo.AlphaFair(1.0))
+    question = asked(alloc)
+    best = proof(alloc).found.at()
+    assert best is not None
+    columns = np.flatnonzero(placement.ravel())
+    held = np.searchsorted(columns, best.columns)
+    amount = np.zeros((2, len(columns)))
+    amount[:, held] = best.amount
+    dear = np.searchsorted(columns, [1, 3, 5])
+    amount[0, dear] = np.array([1e-7, 2e-7, 3e-8]) * amount[0, dear - 1]
+    point = module.ActivePlace(
+        replace(best, columns=columns, amount=amount),
+        np.ones(len(columns), dtype=bool),
+        np.ones(2, dtype=bool),
+        np.zeros(5, dtype=np.int64),
+    )
+    after, known = module.stepped(question, point, None)
+    assert after is not None
+    assert known is not None
+    np.testing.assert_array_equal(after.place.columns, best.columns)
+    assert np.abs(known.left / question.unit).max() < 1e-5

@@ -80,10 +80,9 @@ def _place(now: Where, ended: _Ended, tau: float) -> Where:
 def _nearer(prices: ServerPrices, full: Bools, times: float) -> ServerPrices:
     """The prices at a smaller tau: of rows that are not full, and differences in a group, which are
     of the size of tau, less by that factor."""
-    heads = prices.heads.copy()
-    for group in range(len(heads)):
-        heads[group] *= np.where(full[prices.label == group].any(axis=0), 1.0, times)
-    return ServerPrices(heads, prices.label, prices.off * times)
+    paid = prices.common(full.astype(np.float64)) > 0
+    heads = prices.heads * np.where(paid, 1.0, times)
+    return replace(prices, heads=heads, off=prices.off * times)
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,7 +294,6 @@ def _stepped(
     """Prices after a step; with a curvature of another tau, differences in a group in windows."""
     if frozen is None:
         return prices.moved(change)
-    common = ServerPrices.grouped(change, prices.label)
-    return ServerPrices(
-        prices.heads + common.heads, prices.label, prices.off + common.off * (tau / frozen[1])
-    )
+    common = prices.common(change)
+    less = prices.within(change) * (tau / frozen[1])
+    return replace(prices, heads=prices.heads + common, off=prices.off + less)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -70,8 +70,8 @@ def place(kept: Mapping[str, Any], begin: SpreadPrices) -> Where:
 
 
 def _prices(name: str, prices: ServerPrices) -> dict[str, Any]:
-    return {f"{name}_heads": prices.heads, f"{name}_label": prices.label, f"{name}_off": prices.off}
+    return {f"{name}_{part.name}": getattr(prices, part.name) for part in fields(prices)}
 
 
 def _of(kept: Mapping[str, Any], name: str) -> ServerPrices:
-    return ServerPrices(kept[f"{name}_heads"], kept[f"{name}_label"], kept[f"{name}_off"])
+    return ServerPrices(**{part.name: kept[f"{name}_{part.name}"] for part in fields(ServerPrices)})
