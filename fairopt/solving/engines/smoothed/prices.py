@@ -16,7 +16,6 @@ import numpy as np
 
 from fairopt.instance import Floats, Ints
 
-
 NEAR = 1e-4
 """part by which the prices of a resource in two groups may differ, to have one base"""
 
