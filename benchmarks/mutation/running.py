@@ -54,6 +54,7 @@ ROUNDS = (
 )
 """tests of rounds, the quickest first"""
 EXACT = (
+    "certificates/test_follows",
     "certificates/test_exact_proof",
     "certificates/test_exact_levels",
     "certificates/test_enclosed",

@@ -7,10 +7,11 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_array
 
 import fairopt as fo
 from fairopt.certificates import judged
-from fairopt.certificates.enclosed import Regular
+from fairopt.certificates.enclosed import Regular, ScaledSystem
 from fairopt.certificates.enclosed_search import enclosed_levels
 from fairopt.certificates.exact_search import exact_levels
 from fairopt.certificates.exact_verdict import ALL_ROUNDS
@@ -170,3 +171,29 @@ def test_forged_answers_are_not_certified(kind: str, part: float) -> None:
     assert not judged(alloc.with_(tasks=tasks, certificate=None)).certified
     forged = alloc.with_(tasks=tasks, level_prices=prices, certificate=None)
     assert enclosed_levels(forged) is None and not judged(forged).certified
+
+
+@pytest.mark.parametrize("inverse", [1.0, 0.8, 0.6, 1.4, 0.501])
+def test_an_inverse_that_is_far_off_encloses_no_less(inverse: float) -> None:
+    """Of x = b the enclosure is |R b| + G |R b| / (1 - G) with G = |1 - R|: just as wide as the
+    solution is, for R from 1/2 to 1."""
+
+    class Rough:
+        def solve(self, right, trans="N"):
+            return inverse * right
+
+    one = np.ones(1, dtype=np.int64)
+    system = ScaledSystem([{0: 1}], one, one, csc_array([[1.0]]), Rough())
+    wide = system._wide(np.array([3.0]))
+    assert wide is not None
+    assert 3.0 <= wide[0] <= 3.0 * max(1.0, inverse / (2 - inverse)) * (1 + 1e-8)
+
+
+def test_an_inverse_further_off_than_half_encloses_nothing() -> None:
+    class Rough:
+        def solve(self, right, trans="N"):
+            return 0.499 * right
+
+    one = np.ones(1, dtype=np.int64)
+    system = ScaledSystem([{0: 1}], one, one, csc_array([[1.0]]), Rough())
+    assert system._wide(np.array([3.0])) is None
