@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,20 +46,24 @@ def test_steps_are_kept_in_base_and_difference_together(seed: int) -> None:
     np.testing.assert_allclose(prices.common(prices.within(step)), 0, atol=1e-20)
 
 
-def test_who_asks_for_nothing_that_some_servers_lack_finds_them_equally_dear() -> None:
-    """Servers with and without the third resource have prices of their own, of which two are the
-    same: differences of the size of tau between them are not rounded away, and the path ends."""
-    users = 4_000
-    plain, rng = cluster(users, 0.6, 3, 6), np.random.default_rng(7)
+def accelerated(users: int, servers: int, density: float, seed: int, more: float) -> fo.Instance:
+    """Every second server has none of the third resource, and three users in ten ask for it."""
+    plain, rng = cluster(users, density, seed, servers), np.random.default_rng(7)
     demand, capacity, placement = (
         np.array(part) for part in (plain.demand, plain.capacity, plain.placement)
     )
     demand[rng.random(users) < 0.7, 2] = 0.0
-    demand[:, 2] *= 3.0
+    demand[:, 2] *= more
     capacity[1::2, 2] = 0.0
     placement[(demand[:, 2] > 0) & ~placement[:, ::2].any(axis=1), 0] = True
-    inst = fo.Instance(demand, capacity, placement)
-    question = AlphaQuestion.of(inst, np.ones((users, 6)), 1.0, False)
+    return fo.Instance(demand, capacity, placement)
+
+
+def test_who_asks_for_nothing_that_some_servers_lack_finds_them_equally_dear() -> None:
+    """Servers with and without the third resource have prices of their own, of which two are the
+    same: differences of the size of tau between them are not rounded away, and the path ends."""
+    inst = accelerated(4_000, 6, 0.6, 3, 3.0)
+    question = AlphaQuestion.of(inst, np.ones(inst.shape[:2]), 1.0, False)
     found = newton.follow(question)
     assert found is not None
     assert found.ended
@@ -69,4 +74,15 @@ def test_who_asks_for_nothing_that_some_servers_lack_finds_them_equally_dear() -
     assert shared.any()
     assert with_[:, 2].max() > 1e-6 * lam.max()
     assert found.end.miss < path.CLOSE
+    assert judged(question, found.point)[1] < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_which_little_is_left_cut_no_steps_of_users(seed: int) -> None:
+    """Few users share a tie, at an alpha at which their money moves: as many steps as elsewhere."""
+    inst = accelerated(20_000, 10, 0.1, seed, 1.0)
+    question = AlphaQuestion.of(inst, np.ones(inst.shape[:2]), 5.0, False)
+    found = newton.follow(question)
+    assert found is not None
+    assert found.ended
     assert judged(question, found.point)[1] < 1e-6

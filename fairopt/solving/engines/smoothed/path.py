@@ -4,7 +4,8 @@ Unknown are prices lam (I, R) and the free part s of capacity c, with
 
 .. math:: use(\lambda, \tau) + s = c, \qquad \lambda s \to \tau M,
 
-M the money of the row's server divided by R. A step solves
+M a small part of the money of the row's server divided by R, so that the price of a row of which
+little is left is not many windows of its users. A step solves
 
 .. math:: (H + s / \lambda)\, d\lambda = -(c - use - s) + \frac{d use}{d \tau} (\tau^+ - \tau)
           + (\tau^+ M - \lambda s) / \lambda,
@@ -27,6 +28,8 @@ from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.sharp import Sharp, SharpStep, longest
 from fairopt.solving.engines.smoothed.smooth import Sums
 
+ROW = 0.1
+"""part of a row's money in M"""
 AGAIN = 0.2
 """users are told apart again when tau has fallen by this factor"""
 SLOW = 5
@@ -190,7 +193,7 @@ class _Newton:
         resources = capacity.shape[1]
         least = max(1e-9 * sums.spent.sum(), 1e-6 * sums.of_limits / len(capacity))
         spent = np.maximum(sums.spent, least)
-        self.row = np.repeat(spent[:, None] / resources, resources, axis=1)
+        self.row = np.repeat(ROW * spent[:, None] / resources, resources, axis=1)
         self.short = capacity - sums.use - now.free
         self.product = self.lam * now.free
         self.miss = float(np.abs(self.short / capacity).max())

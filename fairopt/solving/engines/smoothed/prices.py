@@ -16,8 +16,9 @@ import numpy as np
 
 from fairopt.instance import Floats, Ints
 
-NEAR = 1e-4
-"""part by which the prices of a resource in two groups may differ, to have one base"""
+NEAR, LITTLE = 1e-4, 1e-6
+"""parts of a price, and of the dearest on the same server, by which prices of a resource in two
+groups may differ, to have one base"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +76,12 @@ class ServerPrices:
 def _alike(heads: Floats) -> Ints:
     """(G, R) the first of the groups whose price of a resource is next to this one's, or to that of
     one between."""
-    found = np.empty(heads.shape, np.int64)
+    found, dearest = np.empty(heads.shape, np.int64), heads.max(axis=1)
     for r, price in enumerate(heads.T):
         order = np.argsort(price, kind="stable")
-        ordered = price[order]
-        begins = np.append(True, np.diff(ordered) > NEAR * np.abs(ordered[1:]))
+        ordered, most = price[order], dearest[order]
+        near = np.maximum(NEAR * np.abs(ordered), LITTLE * most)
+        begins = np.append(True, np.diff(ordered) > np.minimum(near[1:], near[:-1]))
         for some in np.split(order, np.flatnonzero(begins)[1:]):
             found[some, r] = some.min()
     return found
