@@ -71,7 +71,7 @@ def by_rows(wanted: Missing) -> tuple[Floats, Floats, Floats] | None:
     shared[lone[lone >= 0]] = False
     shared = np.flatnonzero(shared)
     size = len(shared)
-    if not len(wanted.rows) or size > ROWS:
+    if size > ROWS:
         return None
     number = np.full(len(wanted.rows), -1)
     number[shared] = np.arange(size)
@@ -97,7 +97,7 @@ def by_rows(wanted: Missing) -> tuple[Floats, Floats, Floats] | None:
     block = _block(groups, held) if groups else None
     if block is not None:
         s += a.around(block)
-    factors = factored(s)
+    factors = factored(s) if size else lambda right: right  # nobody shares a row that is full
     if factors is None:
         return None
 

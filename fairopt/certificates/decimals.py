@@ -35,7 +35,7 @@ def exactly(
     with localcontext() as context:
         context.prec = 18 * len(value) + 10
         context.Emax, context.Emin = LARGEST, -LARGEST
-        t = [Decimal(-float(b)) for b in question.base]
+        t, alpha = [Decimal(-float(b)) for b in question.base], Decimal(question.alpha)
         amounts = amount[:, own].T.tolist()
         for n, u, x in zip(owner.tolist(), worth.tolist(), amounts, strict=True):
             t[n] += Decimal(u) * sum(map(Decimal, x), Decimal(0))
@@ -43,20 +43,20 @@ def exactly(
             v = sum(map(Decimal, value[:, n].tolist()), Decimal(0))
             if t[n] <= 0 or v <= 0:
                 continue
-            ratio = _power(t[n], question.alpha) * v / w
+            ratio = _power(t[n], alpha) * v / w
             near = abs(ratio - 1) < 0.5
             log = math.log1p(float(ratio - 1)) if near else float(ratio.ln())
             found[n] = log / question.alpha
     return found
 
 
-def _power(t: Decimal, alpha: float) -> Decimal:
-    """t^alpha; of whole and half alpha without a logarithm."""
-    whole, half = divmod(2 * alpha, 2)
-    if half not in (0.0, 1.0):
-        return (Decimal(alpha) * t.ln()).exp()
-    found = t ** int(whole)
-    return found * t.sqrt() if half else found
+def _power(t: Decimal, alpha: Decimal) -> Decimal:
+    """t^alpha; of whole and half alpha, which may be negative, without a logarithm."""
+    twice = 2 * alpha
+    if twice != twice.to_integral_value():
+        return (alpha * t.ln()).exp()
+    whole, half = divmod(int(twice), 2)
+    return t**whole * t.sqrt() if half else t**whole
 
 
 def _weights(question: Question, digits: int, log_unit: float) -> list[Decimal]:
@@ -64,12 +64,12 @@ def _weights(question: Question, digits: int, log_unit: float) -> list[Decimal]:
     asks for them again and again."""
     kept: dict[tuple[int, float], list[Decimal]] = question.__dict__.setdefault("_weights", {})
     if (digits, log_unit) not in kept:
-        alpha = Decimal(question.alpha)
+        alpha, money = Decimal(question.alpha), Decimal(log_unit).exp()
+        unit = {u: _power(Decimal(u), 1 - alpha) / money for u in set(question.share_unit.tolist())}
         times = alpha if question.inside else Decimal(1)
-        weights, units = question.weight.tolist(), question.share_unit.tolist()
         kept[digits, log_unit] = [
-            (times * Decimal(w).ln() + (1 - alpha) * Decimal(u).ln() - Decimal(log_unit)).exp()
-            for w, u in zip(weights, units, strict=True)
+            _power(Decimal(w), times) * unit[u]
+            for w, u in zip(question.weight.tolist(), question.share_unit.tolist(), strict=True)
         ]
     return kept[digits, log_unit]
 

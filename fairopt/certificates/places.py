@@ -41,8 +41,13 @@ class Place:
     log_unit: Any
 
     def away(self, question: Question) -> Floats:
-        """(N,) log t - (log W - log v) / alpha with all digits."""
-        return exactly(question, self.columns, self.amount, self.value, self.log_unit)
+        """(N,) log t - (log W - log v) / alpha with all digits; kept, for a place is judged
+        before a step is made from it."""
+        known: Floats | None = self.__dict__.get("_away")
+        if known is None:
+            known = exactly(question, self.columns, self.amount, self.value, self.log_unit)
+            self.__dict__["_away"] = known
+        return known
 
 
 @dataclass(frozen=True)

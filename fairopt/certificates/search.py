@@ -38,6 +38,9 @@ MANY = 500
 """users from whom columns leave one by one, while nothing is proved that is nearer"""
 SETTLING = 8
 """steps for each float of a number until all its digits are there, and steps that bring nothing"""
+GAIN, SLOW = 1e3, 2
+"""the factor by which a step of MANY users brings the conditions nearer at the least; steps that
+bring less"""
 ROOMS = 1.0, 1e-9, 1e-14
 """largest part left of a row that is full at the optimum, one after another"""
 
@@ -150,13 +153,15 @@ def _settled(
     """
     parts = len(point.place.price)
     settled, least, since = point, np.inf, 0
+    # of many users digit by digit takes long: then the active set is not that of the optimum
+    gains, most = (1 / GAIN, SLOW) if question.users > MANY else (0.5, SETTLING)
     for _ in clock.steps(SETTLING * parts):
         after, off = refined(question, settled)
         if after is None:
             return None, nothing(question.users), np.inf
-        since, settled = (0 if off <= least / 2 else since + 1), after
+        since, settled = (0 if off <= least * gains else since + 1), after
         least = min(least, off)
-        if since > SETTLING or least < SPARE[parts]:
+        if since > most or least < SPARE[parts]:
             break
     place = clean(question, settled)
     fitting, place = _within(question, place, sums(question, place))

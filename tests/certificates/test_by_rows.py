@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -210,3 +212,45 @@ def test_flows_and_disorder_are_left_to_matrices(monkeypatch):
     assert not module.kernels.applies(np.array([0, 1, -1]), each)
     assert not module.kernels.applies(np.array([1, 0, 2]), each)
     assert not module.kernels.applies(owner, each[::-1])
+
+
+def test_users_move_where_no_row_is_full() -> None:
+    """Nobody shares a row: each user's columns are brought to what it misses, by themselves."""
+    rng = np.random.default_rng(3)
+    wanted = system(rng, 40, 0.0)
+    none = np.zeros(0, dtype=np.int64)
+    empty = np.zeros(0)
+    alone = replace(
+        wanted,
+        rows=none,
+        row=none,
+        each=none,
+        entry=empty,
+        left=empty,
+        norm=empty,
+        give=empty,
+        count=0,
+    )
+    step = by_rows(alone)
+    assert step is not None
+    assert step[1].shape == (0,)
+    size = 1 + np.abs(step[0]).max()
+    for left in missed(alone, step):
+        assert np.abs(left).max(initial=0.0) <= 1e-12 * size
+
+
+def test_everybody_at_a_limit_but_for_rounding_is_proved_exactly() -> None:
+    """No row is full: what rounding of sums leaves of limits was never made up for, of many."""
+    rng = np.random.default_rng(1)
+    users, servers = 2_000, 4
+    limit = rng.lognormal(0, 1, users)
+    inst = fo.Instance(rng.uniform(0.1, 1, (users, 2)), np.full((servers, 2), 1e4), limit=limit)
+    part = rng.uniform(0.1, 1, (users, servers))
+    tasks = part / part.sum(axis=1)[:, None] * limit[:, None]
+    assert (tasks.sum(axis=1) < limit).any()
+    alloc = fo.Allocation(
+        inst, fo.AlphaFair(0.5), tasks, np.zeros((servers, 2)), limit_prices=limit**-0.5
+    )
+    verdict = fo.certify(alloc)
+    assert verdict.certified
+    assert verdict.residual < 1e-15
