@@ -177,3 +177,25 @@ def test_many_users_beside_a_resource_that_some_servers_lack(monkeypatch, compil
     answer = fo.solve(fo.Instance(demand, capacity), fo.AlphaFair(1))
     assert answer.certificate.certified
     np.testing.assert_allclose(answer.totals, 12 / demand[:, 0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("compiled", [pytest.param("0", id="numpy"), COMPILED])
+def test_sums_of_very_few_and_very_small_tasks_are_told_with_their_error(
+    monkeypatch, compiled
+) -> None:
+    """One user on each server, of less than a task, as two floats: what is lost is told."""
+    monkeypatch.setenv(fast.CHOICE, compiled)
+    rng = np.random.default_rng(8)
+    demand = rng.uniform(0.1, 0.9, (4, 3))
+    columns = np.arange(4) * 4 + np.arange(4)
+    amount = np.array([rng.uniform(0.1, 0.9, 4), 2.0**-55 * rng.uniform(0.1, 0.9, 4)])
+    high, low, error = dense.used(demand, 4, columns, amount)
+    lost = 0
+    for n in range(4):
+        for r in range(3):
+            tasks = Fraction(amount[0, n]) + Fraction(amount[1, n])
+            true = tasks * Fraction(demand[n, r])
+            off = abs(Fraction(high[n, r]) + Fraction(low[n, r]) - true)
+            assert off <= Fraction(error[n, r])
+            lost += off > 0
+    assert lost > 6

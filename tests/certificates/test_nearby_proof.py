@@ -121,3 +121,12 @@ def test_who_is_paid_for_by_a_rule_may_run_as_often_as_there_is_room(
     done = left.stage <= left.stage[lot.users[0]]
     found = room(system, point, lot, done, amount + error)
     assert found is not None and found[0] == pytest.approx(wanted, rel=1e-6)
+
+
+def test_the_ends_of_a_point_hold_all_that_it_leaves_open() -> None:
+    share, far = np.array([2.0, 3.0, 5.0, 0.0]), np.array([0.25, 1.5, np.inf, 0.0])
+    none = np.zeros(4)
+    point = judged.Nearby(share, np.zeros((4, 1)), none, far, np.zeros(1, np.int64), none)
+    low, top = point.ends()
+    np.testing.assert_array_equal(low, [1.5, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(top, [2.5, 7.5, np.inf, 0.0])
