@@ -282,8 +282,8 @@ def _prices(
         must = [c for c in used if c in touched and (c < tasks or c in held.place)]
         may = list[int]()
         if cheap is not None:
-            mine = {c for c in touched.difference(used) if c < tasks and case.owner[c] in home}
-            may = [c for c in sorted(mine) if cheap[c]]
+            may = [c for c in sorted(touched.difference(used)) if cheap[c]]
+            may = [c for c in may if c >= tasks or case.owner[c] in home]
         claim = PricesClaim(
             others,
             {first: Fraction(1)},

@@ -33,11 +33,19 @@ def _mask(system: System, columns: Sequence[int] | Ints) -> Bools:
 
 
 def near(system: System, lot: Lot, used: Sequence[int] | Ints) -> tuple[Floats, Bools]:
-    """(N,) the price of a unit of share, and columns (P,) that are as cheap."""
+    """(N,) the price of a unit of share, and columns (P + F,) that are as cheap: tasks, and flows
+    that might as well not be at their bound, for what they take is as dear as what they give."""
     columns = system.columns
     value: Floats = valued(system, lot.price, _mask(system, used))[0]
     cost, worth = columns.cost(lot.price[0]), value[columns.of_column] * columns.score
-    return value, (np.abs(cost - worth) <= NEAR * cost) & (worth > 0) & ~columns.shut
+    cheap = (np.abs(cost - worth) <= NEAR * cost) & (worth > 0) & ~columns.shut
+    low, high = system.bounds
+    row, each, entry = columns.entries(system.tasks + np.arange(len(low)))
+    paid = entry * lot.price[0][row]
+    net, gross = (np.bincount(each, part, len(low)) for part in (paid, np.abs(paid)))
+    return value, np.concatenate(
+        [cheap, (np.abs(net) <= NEAR * gross) & (gross > 0) & (low < high)]
+    )
 
 
 def parts_of(system: System, lot: Lot, used: Ints, payers: Bools, tied: bool) -> list[Part]:
@@ -48,13 +56,12 @@ def parts_of(system: System, lot: Lot, used: Ints, payers: Bools, tied: bool) ->
 
     columns, users = system.columns, len(system.share_unit)
     value, cheap = near(system, lot, used)
-    task = used[used < system.tasks]
-    if tied:
-        task = np.union1d(task, np.flatnonzero(cheap))
+    every = np.union1d(used, np.flatnonzero(cheap)) if tied else used
+    task = every[every < system.tasks]
     pays = payers & (value > 0)
     # what others run costs them nothing on priced rows: what one of these asks, another gives
     mine = task[pays[columns.of_column[task]] | np.isin(task, used)]
-    flows = used[used >= system.tasks]
+    flows = every[every >= system.tasks]
     both = np.concatenate([mine, flows])
     row, each, _ = columns.entries(both)
     dear = lot.price[0][row] > 0

@@ -258,9 +258,10 @@ class ExactSearch:
             place = {k: j for j, k in enumerate([k for k in rows if k != first])}
             must, may = list[int](), list[int]()
             for c in sorted({c for k in rows for c in case.row[k]}):
-                if c >= tasks:
-                    if c in set(self.used):
-                        must.append(c)
+                if c >= tasks and c in set(self.used):
+                    must.append(c)
+                elif c >= tasks:
+                    may += [c] if cheap[c] else []
                 elif x[c]:
                     must.append(c)
                 elif case.owner[c] in payers and cheap[c]:

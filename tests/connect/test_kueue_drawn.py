@@ -94,6 +94,18 @@ def test_what_nobody_can_lend_stands_in_nobodys_way(seed):
         assert fo.solve(instance, notion).certificate.certified
 
 
+# and these where a flow at its bound is as dear on both sides: prices of the two nodes were not tied
+@pytest.mark.parametrize("seed", [7, 25, 38, 51, 80])
+def test_nodes_between_which_a_flow_at_its_bound_costs_nothing_have_one_price(seed):
+    for criterion in ("drf", "tasks"):
+        answer = fo.connect.kubernetes(small(seed)).plan(fo.MaxMin(criterion)).answer
+        assert answer.certificate.certified
+        tasks = answer.tasks.copy()
+        n = int(np.argmax(tasks.sum(axis=1)))
+        tasks[n] *= 1 - 1e-5
+        assert not fo.certify(answer.with_(tasks=tasks, certificate=None)).certified
+
+
 def test_workloads_for_whom_quotas_leave_nothing_are_set_aside():
     """Proportional fairness divides among the others; max-min among all."""
     read = fo.connect.kubernetes(small(16))
