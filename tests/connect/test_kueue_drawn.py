@@ -94,7 +94,7 @@ def test_what_nobody_can_lend_stands_in_nobodys_way(seed):
         assert fo.solve(instance, notion).certificate.certified
 
 
-# and these where a flow at its bound is as dear on both sides: prices of the two nodes were not tied
+# and these where a flow at its bound is as dear on both sides, and the prices of its nodes not tied
 @pytest.mark.parametrize("seed", [7, 25, 38, 51, 80])
 def test_nodes_between_which_a_flow_at_its_bound_costs_nothing_have_one_price(seed):
     for criterion in ("drf", "tasks"):
