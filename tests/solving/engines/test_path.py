@@ -9,7 +9,8 @@ import fairopt as fo
 from fairopt.formulas.lowered import lower
 from fairopt.instance.generate import random_instance
 from fairopt.solving.engines import path
-from fairopt.solving.engines.path import blocks, frame, grid, system
+from fairopt.solving.engines.path import along, blocks, frame, grid, system
+from tests.connect.test_kueue_drawn import small
 from tests.quota_draws import drawn
 
 
@@ -174,3 +175,23 @@ def test_a_path_that_ends_early_says_how_far_it_is():
     """Floors of twice what there is."""
     found = answer(pool(), 1.0, floor=np.array([6.0, 6.0, 6.0]))
     assert found.left > 1e-3
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, 20.0])
+def test_no_step_goes_whole_to_the_border(alpha, monkeypatch):
+    """Beside drawn quotas of Kueue a slack was 0 after a step of exactly that length: no other
+    step was found, and the path ended wherever it was."""
+    least, honest = [], along.Path._stepped
+
+    def stepped(self, state, missing):
+        after = honest(self, state, missing)
+        assert after is not None
+        least.append(self.layout.products(after).min())
+        return after
+
+    monkeypatch.setattr(along.Path, "_stepped", stepped)
+    for seed in (1, 6, 9, 11):
+        inst = fo.connect.kubernetes(small(seed)).instance
+        assert fo.solve(inst, fo.AlphaFair(alpha)).certificate.certified
+    assert len(least) > 20
+    assert min(least) > 0

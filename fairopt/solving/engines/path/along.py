@@ -274,9 +274,8 @@ class Path(Basis):
         step, mine, paid = self._corrected(direction, state, change, bend, goal)
         far = min(1.0, max(mean, self.off(state, missing)))
         short = 1 - min(0.1, max(far**1.5, 1e-9))
-        return layout.moved(
-            state, step, short * mine if mine < 1 else 1.0, short * paid if paid < 1 else 1.0
-        )
+        # no whole step to the border: a row whose slack vanishes there would have no other step
+        return layout.moved(state, step, min(1.0, short * mine), min(1.0, short * paid))
 
     def _lengths(self, state: Floats, step: Floats) -> tuple[float, float]:
         """The lengths of a step, the same where that is asked."""
