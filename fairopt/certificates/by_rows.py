@@ -18,6 +18,8 @@ import numpy as np
 from fairopt.certificates import kernels
 from fairopt.instance import Floats, Ints
 
+DEPENDENT = 2.0**-48
+"""part of a row by which rows that depend on each other are told apart"""
 PULL, LOOSE = 1e-9, 1e-15
 """R, the pull of columns to where they are, and rho"""
 ROWS = 3_000
@@ -98,6 +100,8 @@ def by_rows(wanted: Missing) -> tuple[Floats, Floats, Floats] | None:
     if block is not None:
         s += a.around(block)
     factors = factored(s) if size else lambda right: right  # nobody shares a row that is full
+    if factors is None:  # rows that depend on each other
+        factors = factored(s + DEPENDENT * np.diag(s.diagonal()))
     if factors is None:
         return None
 
@@ -317,7 +321,7 @@ def factored(matrix: Floats) -> Callable[[Floats], Floats] | None:
     if not np.isfinite(matrix).all():
         return None
     factor, solve = get_lapack_funcs(("getrf", "getrs"), (matrix,))
-    lu, pivots, info = factor(matrix, overwrite_a=True)
+    lu, pivots, info = factor(matrix)
     if info != 0:
         return None
     return lambda right: np.asarray(solve(lu, pivots, right)[0], dtype=np.float64)

@@ -28,6 +28,8 @@ FIRST, WHOLE, MORE = 150, 500, 500
 floats; once they do not; with more floats"""
 SPARE = {2: 2.0**-94, **{k: 2.0 ** (-50 * k) for k in range(3, 17)}}
 """part of full rows and floors left free, so that none is overrun, by the number of floats"""
+ROOMY = 2.0**12
+"""so many times as much may be left of a row between nodes that lend"""
 FLOOR = 16.0
 """floors are aimed at so much further, so that tasks can be scaled down"""
 
@@ -85,7 +87,11 @@ def missing(
     here = np.searchsorted(seen.held, held)  # both in order
     free = np.maximum(spare * question.unit, 4 * seen.rest.left_error)
     free = free if question.further is None else free * question.further
-    left = (seen.rest.left - np.where(question.rules, free, 0.0))[active] / norm
+    left = seen.rest.left - np.where(question.rules, free, 0.0)
+    if question.lent.any():
+        # of rows that add up to others more is left of some: who asks all for as little gets none
+        left = np.where(question.rules & (left > 0) & (left < ROOMY * free), 0.0, left)
+    left = left[active] / norm
     log_best = (question.log_w - place.log_unit - np.log(value)) / question.alpha
     short = log_best - np.log(t) if parts == 2 else -place.away(question)
     miss = t * short  # by how much s must rise

@@ -81,6 +81,22 @@ def test_what_moves_is_the_least(tmp_path):
     assert set(RESOURCES) <= set(plan.answer.instance.resources) | {"pods"}
 
 
+def test_rows_that_add_up_to_others_are_proved_together():
+    """Quotas that add up to what there is: not every row can be asked to be left as little, and
+    rows that depend on each other were no system that could be solved."""
+    instance = fo.connect.kubernetes(
+        drawn(300, 60, 20, 5, (5, 30), 3, nested=True, lending=True)
+    ).instance
+    answer = fo.solve(instance, fo.AlphaFair(0.5))
+    assert answer.certificate.certified
+    # the judge's own bound, not that of a few users alone
+    assert answer.certificate.residual < 1e-9
+    worse = answer.tasks.copy()
+    n = int(np.argmax(worse.sum(axis=1)))
+    worse[n] *= 1 - 1e-5
+    assert not fo.certify(answer.with_(tasks=worse, certificate=None)).certified
+
+
 def small(seed: int):
     """Six queues in cohorts below cohorts on six nodes, many of which have quotas of nothing."""
     return drawn(12, 6, 6, 3, (2, 9), seed, nested=True, lending=True, nothing=True)
