@@ -48,6 +48,8 @@ only by what is left of them"""
 NOTHING = 1e-9
 """part of what a user could have alone, or of its floor, that it might be due more, and still
 counts as having no more"""
+ROUNDED = 2.0**-40
+"""part of what columns cost by which sums of prices may be wrong, and more"""
 CRUMBS = 1e-9
 """part of its share that a user may have where a class before left nothing to it"""
 
@@ -324,7 +326,11 @@ class _Walk:
         cheapest = columns.cheapest(cost)
         with np.errstate(all="ignore"):
             self.room = np.fmin(self.room, left / cheapest)
+        paid = abs(columns.matrix[:, : columns.count]).T @ np.abs(price)
+        # by more than the rounding of both sums: whoever has all in a column that costs as much as
+        # another would else be taken to have nothing there
         above = cost - cheapest[owner] * columns.score
+        above = above - ROUNDED * (paid + np.abs(cheapest[owner]) * columns.score)
         with np.errstate(all="ignore"):
             crumb = left / above * columns.score / self.share[owner]
         dear = (above > 0) & (crumb <= CRUMBS)

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import fairopt as fo
+from fairopt.certificates import classes
+from fairopt.certificates.given import given
 from tests.quota_draws import drawn
 
 INF = float("inf")
@@ -190,3 +192,28 @@ def test_one_class_after_another_by_a_general_solver(seed: int) -> None:
             cp.Problem(cp.Maximize(gain), rules).solve("CLARABEL")
             held[some] = total.value[some]
     assert np.allclose(answer.totals, held, atol=1e-4 * max(held.max(), 1.0))
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_column_is_too_dear_by_rounding_for_who_holds_most_of_its_share_there(
+    alpha: float, seed: int
+) -> None:
+    """Two users before twelve others on six servers, at the same cost on several of them: sums of
+    prices are rounded, and what was dearer by that alone was shut to classes after."""
+    rng = np.random.default_rng(seed)
+    inst = fo.Instance(
+        rng.uniform(0.05, 1, (14, 3)),
+        rng.uniform(1, 9, (6, 3)),
+        rng.random((14, 6)) < 0.7,
+        quotas=fo.Quotas(priority={"u1": 1, "u2": 1}),
+    )
+    answer = fo.solve(inst, fo.AlphaFair(alpha))
+    assert answer.certificate.certified
+    walk = classes._Walk(answer, None, True)
+    with np.errstate(all="ignore"):
+        walk.classes()
+    owner = walk.question.columns.owner(np.arange(walk.question.columns.count))
+    held = given(answer, walk.question)
+    part = held.x / held.share[owner[held.held]]
+    assert part[walk.shut[held.held]].max(initial=0.0) < 1e-6
