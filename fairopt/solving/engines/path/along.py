@@ -59,6 +59,8 @@ class Path(Basis):
     stride, pace = 2.0, 25.0
     """the next exponent is at most so many times the last, and such that no value changes by more
     than exp of this"""
+    whole = False
+    """whether a step may end at the border, where that is as long as it is meant to be"""
     patience = PATIENCE
     """steps in which nothing is halved after which an exponent of 1 and more is ended"""
 
@@ -141,6 +143,8 @@ class Path(Basis):
         more = np.where(some, here / before, 1.0)
         s.price[:] = s.price * self._dearer(s.z, np.where(capped, 0.0, before), more)
         new = frame.smallest(layout.cost(s.price)[: frame.tasks])
+        # where a rule pays for tasks, what it pays may have risen beyond what they cost
+        new = np.where(new > 0, new, np.where(old > 0, old, before))
         if len(layout.limited):
             self.log_w = limits.capped(self, new)
         value = np.where(self.active, np.exp(self.log_w - self.alpha * np.log(s.share)), 1.0)
@@ -275,7 +279,9 @@ class Path(Basis):
         far = min(1.0, max(mean, self.off(state, missing)))
         short = 1 - min(0.1, max(far**1.5, 1e-9))
         # no whole step to the border: a row whose slack vanishes there would have no other step
-        return layout.moved(state, step, min(1.0, short * mine), min(1.0, short * paid))
+        least = 1.0 if self.whole else np.inf
+        mine, paid = (1.0 if far >= least else min(1.0, short * far) for far in (mine, paid))
+        return layout.moved(state, step, mine, paid)
 
     def _lengths(self, state: Floats, step: Floats) -> tuple[float, float]:
         """The lengths of a step, the same where that is asked."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -103,20 +104,21 @@ def _followed(
     active: Bools,
 ) -> tuple[Path, Floats, float]:
     """The path that comes nearest, its end, and its error: a steep one is first tried quickly, if
-    there are no limits, and last in shorter stages."""
+    there are no limits, and last in shorter stages; where none ends, all once more with steps that
+    may end at the border, where rows that leave nobody anything are met exactly."""
     best: tuple[Path, Floats, float] | None = None
     fine = FINE if len(low.owner) < MANY else CLOSE
-    tried: list[tuple[bool, bool, float, tuple[float, float] | None]] = []
-    for quick, together, begins, stages in WAYS:
+    tried: list[tuple[bool, bool, float, tuple[float, float] | None, bool]] = []
+    for whole, (quick, together, begins, stages) in product((False, True), WAYS):
         path = Path(low, log_w, alpha, floor, added, unit, active)
         if quick and (not path.steep or path.frame.limited.any()):
             continue
         # a path that begins where it ends has no stages, and may be one that was followed already
-        way = quick, together, min(alpha, begins), stages if begins < alpha else None
+        way = quick, together, min(alpha, begins), stages if begins < alpha else None, whole
         if way in tried:
             continue
         tried.append(way)
-        path.begins = min(alpha, begins)
+        path.begins, path.whole = min(alpha, begins), whole
         path.quick, path.together, (path.stride, path.pace) = quick, together, stages
         if (quick, together, begins, stages) == WAYS[-1]:
             path.patience = PATIENT
