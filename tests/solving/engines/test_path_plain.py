@@ -177,13 +177,15 @@ def test_the_path_ends_exactly_where_many_columns_cost_nearly_the_same(
 
 
 def test_no_path_is_followed_twice(monkeypatch):
-    """At alpha 1 three of the ways begin where they end: two of these are one."""
+    """At alpha 1 three of the ways begin where they end: two of these are one, and once more with
+    steps that may end at the border."""
     inst, ways = cluster(30, 10, 0.3, 0), []
 
     def lost(path):
-        ways.append((path.together, path.begins))
+        ways.append((path.whole, path.together, path.begins))
         return start.first(path), 1.0
 
     monkeypatch.setattr(Path, "run", lost)
     plain.follow(AlphaQuestion.of(inst, fo.criteria.score(inst, "tasks"), 1.0, False))
-    assert ways == [(False, 1.0), (True, 0.5), (True, 1.0)]
+    three = [(False, 1.0), (True, 0.5), (True, 1.0)]
+    assert ways == [(whole, *way) for whole in (False, True) for way in three]
