@@ -145,21 +145,19 @@ class Lowered:
     @property
     def signed(self) -> Bools:
         """(M,) rows in which a task counts less than 0: those of own rules alone."""
-        found = np.zeros(len(self.rhs), dtype=bool)
-        if self.shape[6]:
-            entries = self.matrix[:, : self.columns].tocoo()
-            found[entries.row[entries.data < 0]] = True
-        return found
+        return np.bincount(self._paying[0], minlength=len(self.rhs)) > 0
 
     @property
     def paid(self) -> Bools:
         """(N,) users of whom a task counts less than 0 in some row, so that it may cost less than
         nothing."""
-        found = np.zeros(self.shape[0], dtype=bool)
-        if self.shape[6]:
-            entries = self.matrix[:, : self.columns].tocoo()
-            found[self.owner[entries.col[entries.data < 0]]] = True
-        return found
+        return np.bincount(self.owner[self._paying[1]], minlength=self.shape[0]) > 0
+
+    @property
+    def _paying(self) -> tuple[Ints, Ints]:
+        """Rows and columns of the entries of tasks below 0, which own rules alone have."""
+        rows = self.matrix[: len(self.rhs) if self.shape[6] else 0, : self.columns].tocoo()
+        return rows.row[rows.data < 0], rows.col[rows.data < 0]
 
     def of_user(self) -> Any:
         """Sparse (N, P): share of one task of each column."""

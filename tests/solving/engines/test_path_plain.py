@@ -182,10 +182,10 @@ def test_no_path_is_followed_twice(monkeypatch):
     inst, ways = cluster(30, 10, 0.3, 0), []
 
     def lost(path):
-        ways.append((path.whole, path.together, path.begins))
+        ways.append((path.touches, path.together, path.begins))
         return start.first(path), 1.0
 
     monkeypatch.setattr(Path, "run", lost)
     plain.follow(AlphaQuestion.of(inst, fo.criteria.score(inst, "tasks"), 1.0, False))
     three = [(False, 1.0), (True, 0.5), (True, 1.0)]
-    assert ways == [(whole, *way) for whole in (False, True) for way in three]
+    assert ways == [(touches, *way) for touches in (False, True) for way in three]

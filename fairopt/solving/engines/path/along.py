@@ -59,7 +59,7 @@ class Path(Basis):
     stride, pace = 2.0, 25.0
     """the next exponent is at most so many times the last, and such that no value changes by more
     than exp of this"""
-    whole = False
+    touches = False
     """whether a step may end at the border, where that is as long as it is meant to be"""
     patience = PATIENCE
     """steps in which nothing is halved after which an exponent of 1 and more is ended"""
@@ -279,8 +279,8 @@ class Path(Basis):
         far = min(1.0, max(mean, self.off(state, missing)))
         short = 1 - min(0.1, max(far**1.5, 1e-9))
         # no whole step to the border: a row whose slack vanishes there would have no other step
-        least = 1.0 if self.whole else np.inf
-        mine, paid = (1.0 if far >= least else min(1.0, short * far) for far in (mine, paid))
+        least = 1.0 if self.touches else np.inf
+        mine, paid = (1.0 if each >= least else min(1.0, short * each) for each in (mine, paid))
         return layout.moved(state, step, mine, paid)
 
     def _lengths(self, state: Floats, step: Floats) -> tuple[float, float]:

@@ -109,16 +109,16 @@ def _followed(
     best: tuple[Path, Floats, float] | None = None
     fine = FINE if len(low.owner) < MANY else CLOSE
     tried: list[tuple[bool, bool, float, tuple[float, float] | None, bool]] = []
-    for whole, (quick, together, begins, stages) in product((False, True), WAYS):
+    for touches, (quick, together, begins, stages) in product((False, True), WAYS):
         path = Path(low, log_w, alpha, floor, added, unit, active)
         if quick and (not path.steep or path.frame.limited.any()):
             continue
         # a path that begins where it ends has no stages, and may be one that was followed already
-        way = quick, together, min(alpha, begins), stages if begins < alpha else None, whole
+        way = quick, together, min(alpha, begins), stages if begins < alpha else None, touches
         if way in tried:
             continue
         tried.append(way)
-        path.begins, path.whole = min(alpha, begins), whole
+        path.begins, path.touches = min(alpha, begins), touches
         path.quick, path.together, (path.stride, path.pace) = quick, together, stages
         if (quick, together, begins, stages) == WAYS[-1]:
             path.patience = PATIENT
