@@ -46,6 +46,7 @@ class Regular:
     rows : (C,) equations. right : (C,) over 2**shift. shift : 0 or more.
     middle, wide : (C,) each unknown is within `wide` of `middle`, over 2**bits.
     scaled : the equations in floats; None where there are none.
+    bent : equations that have products of unknowns, and no entries here (`enclosed_products`).
     """
 
     rows: Sequence[Equation]
@@ -55,6 +56,7 @@ class Regular:
     wide: list[int]
     bits: int
     scaled: ScaledSystem | None
+    bent: frozenset[int] = frozenset()
 
     @classmethod
     def of(
@@ -113,7 +115,7 @@ class ScaledSystem:
             top = max([a.bit_length() + int(column[c]) for c, a in each.items()], default=0)
             scales.append(top)
             place.extend(each)
-            value.extend([_float(a, int(column[c]) - top) for c, a in each.items()])
+            value.extend([as_float(a, int(column[c]) - top) for c, a in each.items()])
         row = np.repeat(np.arange(size), [len(each) for each in rows])
         # an entry that floats take for none is not counted: nothing is proved then
         if not len(value) or min(map(abs, value)) < 2.0**-900:
@@ -130,7 +132,7 @@ class ScaledSystem:
         top = max([a.bit_length() + int(self.column[c]) for c, a in form.items()])
         wanted = np.zeros(len(self.rows))
         for c, a in form.items():
-            wanted[c] = _float(a, int(self.column[c]) - top)
+            wanted[c] = as_float(a, int(self.column[c]) - top)
         found: Floats = self.solver.solve(wanted, trans="T")
         return np.asarray(np.where(np.isfinite(found), found, np.inf))
 
@@ -155,25 +157,25 @@ class ScaledSystem:
             )
             if best is not None and top >= best[0]:
                 break
-            scaled = np.array([_float(v, e - top) for v, e in zip(left, exponent, strict=True)])
+            scaled = np.array([as_float(v, e - top) for v, e in zip(left, exponent, strict=True)])
             best = top, number, scaled
             if top < 2:
                 break
             step = self.solver.solve(scaled)
             if not np.isfinite(step).all():
                 return None
-            number = number + objects([_whole(v, top) for v in step.tolist()])
+            number = number + objects([as_whole(v, top) for v in step.tolist()])
         if best is None:
             return None
         top, number, scaled = best
-        wide = self._wide(scaled)
+        wide = self.wide(scaled)
         if wide is None:
             return None
-        return number.tolist(), [1 + _whole(v, top) for v in wide.tolist()]
+        return number.tolist(), [1 + as_whole(v, top) for v in wide.tolist()]
 
-    def _wide(self, left: Floats) -> Floats | None:
-        """(C,) how far a solution may be off of which `left` is missing; None where the matrix is
-        not proved to be regular.
+    def wide(self, left: Floats, more: Floats | None = None) -> Floats | None:
+        """(C,) how far a solution may be off of which `left` is missing, and up to `more` beside
+        it; None where the matrix is not proved to be regular.
 
         With R the approximate inverse and G = 1 - R F, any solution y of F y = left has
         y = R left + G y. So |y| <= |R left| + G max |y|, and max |y| <= max |R left| / (1 - max G),
@@ -195,6 +197,8 @@ class ScaledSystem:
             off = np.abs(unit - turned @ back) + lost * (gross @ size_of + 1.0)
             sums[rows] = off.sum(axis=0)
             found[rows] = np.abs(left @ back) + short * (np.abs(left) @ size_of)
+            if more is not None:
+                found[rows] += more @ size_of
             found[rows] += size_of.sum(axis=0) * 2.0**-1000  # what is too small for a float
         sums, found = sums * (1 + short), found * (1 + short)
         if not (sums.max() < 0.5 and np.isfinite(found).all()):
@@ -202,13 +206,13 @@ class ScaledSystem:
         return np.asarray((found + sums * (found.max() / (1 - sums.max()))) * (1 + 1e-9))
 
 
-def _float(value: int, shift: int) -> float:
+def as_float(value: int, shift: int) -> float:
     """value times 2**shift, within two roundings."""
     cut = max(0, value.bit_length() - 64)
     return ldexp(float(value >> cut), cut + shift)
 
 
-def _whole(value: float, shift: int) -> int:
+def as_whole(value: float, shift: int) -> int:
     """value times 2**shift, rounded up."""
     if not value:
         return 0
@@ -216,4 +220,4 @@ def _whole(value: float, shift: int) -> int:
     return -((-top << max(shift, 0)) // (bottom << max(-shift, 0)))
 
 
-__all__ = ["Interval", "Regular", "Equation"]
+__all__ = ["Equation", "Interval", "Regular", "ScaledSystem", "as_float", "as_whole"]

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from fairopt.certificates.enclosed import Equation, Interval, Regular
 from fairopt.certificates.follows import Follows
-from fairopt.certificates.groups_claim import ROOT, STAYS, WAITS, GroupsClaim
+from fairopt.certificates.groups_claim import BEYOND, PART, ROOT, STAYS, WAITS, GroupsClaim, Kind
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,18 @@ class GroupsEnclosed:
     def _form(self, form: Mapping[int, int]) -> dict[int, int]:
         return {self.first + i: a for i, a in form.items()}
 
-    def _value(self, form: Mapping[int, int]) -> Interval:
-        return self.system.value(self._form(form))
+    def _value(self, form: Mapping[int, int], last: int = 0) -> Interval:
+        """Where a sum of levels, and a number beside them, lies."""
+        return self.system.value(self._form(form), last << self.system.shift)
 
-    def _none(self, form: Mapping[int, int]) -> bool:
-        """Whether a sum of levels is proved to be 0."""
-        return self.follows.gives(self._form(form), 0)
+    def _none(self, form: Mapping[int, int], last: int = 0) -> bool:
+        """Whether it is proved to be 0."""
+        return self.follows.gives(self._form(form), -last << self.system.shift)
 
-    def _least(self, form: Mapping[int, int]) -> bool:
-        """Whether a sum of levels is proved to be 0 or more."""
-        here = self._value(form)
-        return here.low >= 0 or (here.high >= 0 and self._none(form))
+    def _least(self, form: Mapping[int, int], last: int = 0) -> bool:
+        """Whether it is proved to be 0 or more."""
+        here = self._value(form, last)
+        return here.low >= 0 or (here.high >= 0 and self._none(form, last))
 
     def _more(self, later: int, sooner: int) -> Equation:
         """How much larger one level is than another."""
@@ -55,33 +56,80 @@ class GroupsEnclosed:
     def kept(self) -> bool:
         """Whether every round is on the path of targets, after the one before it."""
         claim, users = self.claim, [n for one in self.claim.rounds for n in one.users]
-        if len(set(users)) < len(users) or not all(one.users for one in claim.rounds):
+        each = range(len(claim.rounds))
+        if len(set(users)) < len(users) or not all(self._in_place(j) for j in each):
             return False
         if any(may and k < 0 for may, k in zip(claim.some, claim.turn, strict=True)):
             return False
-        ranks = [claim.rank_of(j) for j in range(len(claim.rounds))]
+        ranks = [claim.rank_of(j) for j in each]
         if ranks != sorted(ranks):
             return False
         if any(
             claim.rank[n] != k for k, o in zip(ranks, claim.rounds, strict=True) for n in o.users
         ):
             return False
-        return all(self._in_order(j) and self._on_path(j) for j in range(len(claim.rounds)))
+        return all(self._in_order(j) and self._at_floors(j) and self._on_path(j) for j in each)
+
+    def _in_place(self, j: int) -> bool:
+        """Whether somebody is stopped in a round; on a line, whether that begins and ends in the
+        two before, with the same groups and with the same users at their floors."""
+        rounds = self.claim.rounds
+        one, before = rounds[j], [each.kind for each in rounds[max(j - 2, 0) : j]]
+        if one.kind in (Kind.FROM, Kind.AGAIN, Kind.TO):
+            own = j + (1 if one.kind == Kind.TO else 2)
+            if one.users or own >= len(rounds) or rounds[own].kind != Kind.LINE:
+                return False
+            # what goes on is the line just before it, of the same class
+            return one.kind != Kind.AGAIN or (
+                before[-1:] == [Kind.LINE]
+                and rounds[j - 1].size.keys() >= one.size.keys()
+                and self.claim.rank_of(j) == self.claim.rank_of(j - 1)
+            )
+        if one.kind == Kind.LINE and before not in ([Kind.FROM, Kind.TO], [Kind.AGAIN, Kind.TO]):
+            return False
+        ends = rounds[j - 2 : j] if one.kind == Kind.LINE else []
+        return len(one.users) > 0 and all(
+            end.size.keys() == one.size.keys() and end.floored == one.floored for end in ends
+        )
 
     def _in_order(self, j: int) -> bool:
         """Whether a round is not before the one told before it."""
-        claim, level = self.claim, self.claim.level
-        if not all(self._least({level[j, g]: 1}) for g in (ROOT, *claim.rounds[j].size)):
+        claim, level, one = self.claim, self.claim.level, self.claim.rounds[j]
+        if not all(self._least({level[j, g]: 1}) for g in (ROOT, *one.size)):
             return False
-        if not j or claim.rank_of(j - 1) != claim.rank_of(j):
+        if one.kind == Kind.AGAIN:
             return True
-        if not self._least(self._more(level[j, ROOT], level[j - 1, ROOT])):
+        if one.kind == Kind.LINE:
+            ends, part = (j - 1, claim.begins(j)), self._value({level[j, PART]: 1})
+            still = [self._more(*(level[k, g] for k in ends)) for g in one.still]
+            inside = part.low > 0 and part.high < 1 << self.system.bits
+            return inside and all(self._none(each) for each in still)
+        last = claim.begins(j + 1) if one.kind == Kind.TO else claim.last(j)
+        if last is None:
+            return True
+        if not self._least(self._more(level[j, ROOT], level[last, ROOT])):
             return False
-        for g in claim.rounds[j].size:  # on a jump the root stands still, and groups go on
-            k = claim.before(j, g)
+        for g in one.size:  # on a jump the root stands still, and groups go on
+            k = last if one.kind == Kind.TO else claim.before(j, g)
             if not (
                 k is None or self._rises(j, k) or self._least(self._more(level[j, g], level[k, g]))
             ):
+                return False
+        return True
+
+    def _at_floors(self, j: int) -> bool:
+        """Whether those who are due their floor in a round have a level that is worth no more, and
+        all others one that is worth as much."""
+        claim, one = self.claim, self.claim.rounds[j]
+        for n, least in enumerate(claim.tree.floor):
+            g = claim.tree.own(n)
+            if not (least and claim.free(j, n)) or not (g == ROOT or g in one.size):
+                if n in one.floored:
+                    return False
+                continue
+            up = 1 if n in one.floored else -1
+            form = {claim.level[j, g]: -up * least.denominator}
+            if not self._least(form, up * least.numerator):
                 return False
         return True
 
@@ -95,11 +143,14 @@ class GroupsEnclosed:
         claim, size = self.claim, self.claim.rounds[j].size
         if not size.keys() >= claim.asked(j) or not claim.alive[j].issuperset(size):
             return False
-        if claim.rounds[j].start:
+        kind = claim.rounds[j].kind
+        if kind in (Kind.CLASS, Kind.LINE):
             return True
         some = len(claim.tree.use[0]) > 1
         for g in claim.alive[j].difference(size) if some else ():
             # one that could stand has had a member stopped at this very level, or in another class
+            if any(claim.tree.floor[n] and claim.free(j, n) for n in claim.tree.below[g]):
+                return False  # with those at their floors others may go on
             before = [n for n in claim.tree.below[g] if 0 <= claim.turn[n] < j]
             last = max([claim.turn[n] for n in before], default=-1)
             if any(claim.rank[n] != claim.rank_of(j) for n in before) or not (
@@ -111,9 +162,17 @@ class GroupsEnclosed:
             up = claim.tree.parent[g]
             if up != ROOT and up not in size:
                 return False
-            if r == WAITS:
+            if kind == Kind.AGAIN:  # a group of the root that had more than its target would wait
+                if r != BEYOND or (up == ROOT and not self._within(j, g)):
+                    return False
+                continue
+            if r == BEYOND and kind == Kind.TO and up in size and self._idle(j, up):
+                continue
+            if r == BEYOND and not self._jumped(j, g):
+                return False
+            if r in (WAITS, BEYOND):
                 above = [claim.over(j, g, r) for r in range(len(claim.tree.use[0]))]
-                if size.get(up) != WAITS and not any(self._value(f).low > 0 for f in above):
+                if size.get(up) != WAITS and not any(self._value(*f).low > 0 for f in above):
                     return False
                 continue
             full = None if size.get(up) == WAITS else self._full(j, g)
@@ -122,7 +181,65 @@ class GroupsEnclosed:
             if False in full:
                 stuck.append(g)
                 ended &= True in full
-        return self._jumps(j, stuck, ended)
+        if kind == Kind.AGAIN:
+            return True
+        if kind == Kind.FROM:
+            return len(stuck) > 0 and all(self._begins(j, g) for g in stuck)
+        return ended if kind == Kind.TO else self._jumps(j, stuck, ended)
+
+    def _begins(self, j: int, g: int) -> bool:
+        """Whether a group that is stuck in a round has the level with which it comes there: that of
+        the round before, or else none yet."""
+        claim, k, level = self.claim, self.claim.last(j), self.claim.level
+        if g not in claim.rounds[j].still:
+            return False
+        if k is not None and not self._rises(j, k):
+            return g in claim.rounds[k].size and self._stayed(j, g)
+        # it meets its target with the level that it had, so that it went no further
+        if (k := claim.before(j, g)) is None:
+            return self._none({level[j, g]: 1})
+        passed = claim.rounds[k].kind in (Kind.STOP, Kind.CLASS)
+        return passed and self._none(self._more(level[j, g], level[k, g]))
+
+    def _within(self, j: int, g: int) -> bool:
+        """Whether a group is proved to have no more than its target in a round."""
+        forms = [self.claim.over(j, g, r) for r in range(len(self.claim.tree.use[0]))]
+        return all(self._least({i: -a for i, a in form.items()}, -last) for form, last in forms)
+
+    def _jumped(self, j: int, g: int) -> bool:
+        """Whether a group that has more than its target at the end of a line has it because groups
+        in it jumped, or had it where the line begins, so that all in it stood still; or has it at
+        the level that it had before, at a lower level of the root, and so goes no further."""
+        claim, level = self.claim, self.claim.level
+        if claim.rounds[j].kind == Kind.STOP:
+            k = claim.before(j, g)
+            passed = k is not None and claim.rounds[k].kind == Kind.STOP and self._rises(j, k)
+            return passed and self._none(self._more(level[j, g], level[k, g]))
+        if claim.rounds[j].kind != Kind.TO:
+            return False
+        if not self._idle(j, g):
+            return self._within(j - 1, g)
+        inside = [h for h in claim.rounds[j].size if h != g and g in self._above(h)]
+        return all(self._none(self._more(level[j, h], level[j - 1, h])) for h in inside)
+
+    def _idle(self, j: int, g: int) -> bool:
+        """Whether a group, or one that it is in, has more than its target from the beginning of a
+        line to its end."""
+        claim = self.claim
+        for h in self._above(g):
+            both = [[claim.over(k, h, r) for r in range(len(claim.tree.use[0]))] for k in (j - 1, j)]
+            if claim.rounds[j].size[h] == BEYOND and all(
+                any(self._value(*form).low > 0 for form in forms) for forms in both
+            ):
+                return True
+        return False
+
+    def _above(self, g: int) -> list[int]:
+        """The groups that a group is in, and itself."""
+        way = [g]
+        while self.claim.tree.parent[way[-1]] != ROOT:
+            way.append(self.claim.tree.parent[way[-1]])
+        return way
 
     def _jumps(self, j: int, stuck: Sequence[int], ended: bool) -> bool:
         """Whether a round is on the line along which all groups that are stuck at its level jump:
@@ -141,7 +258,9 @@ class GroupsEnclosed:
         if not stuck or (ended and not stay):
             return not stay
         return alone and not any(
-            claim.tree.parent[g] != ROOT or any(claim.top(h) == g != h for h in claim.alive[j])
+            claim.tree.parent[g] != ROOT
+            or any(claim.top(h) == g != h for h in claim.alive[j])
+            or any(claim.tree.floor[n] and claim.free(j, n) for n in claim.tree.below[g])
             for g in stuck
         )
 
@@ -156,29 +275,36 @@ class GroupsEnclosed:
         claim, found = self.claim, set[bool]()
         size = claim.rounds[j].size
         for r in range(len(claim.tree.use[0])):
-            form = claim.over(j, g, r)
-            if max(form.values(), default=0) <= 0 and r != size[g]:
+            form, last = claim.over(j, g, r)
+            if max(last, *form.values()) <= 0 and r != size[g]:
                 continue  # nobody uses any
-            here = self._value(form)
+            here = self._value(form, last)
             if here.high < 0:
                 continue
-            if here.low > 0 or not (r == size[g] or self._none(form)):
+            if here.low > 0 or not (r == size[g] or self._none(form, last)):
                 return None
-            grows = [
-                n
-                for n in claim.tree.below[g]
-                if claim.tree.use[n][r] and claim.free(j, n) and size[claim.tree.own(n)] != WAITS
-            ]
+            below = [n for n in claim.tree.below[g] if claim.tree.use[n][r]]
+            grows = [n for n in below if self._moves(j, n, g)]
             found.add(len(grows) > 0)
         return found
+
+    def _moves(self, j: int, n: int, g: int) -> bool:
+        """Whether a user is due more as soon as the level of a group that it is in goes on."""
+        claim, one = self.claim, self.claim.rounds[j]
+        way = claim.tree.above[n]
+        waits = any(one.size.get(h) in (WAITS, BEYOND) for h in way[: way.index(g)])
+        return claim.free(j, n) and n not in one.floored and not waits
 
     def by_then(self, n: int, m: int) -> bool:
         """Whether in the round of m user n is due what it is due in the end."""
         claim, k, j = self.claim, self.claim.turn[n], self.claim.turn[m]
-        if k <= j or claim.rank[n] != claim.rank[m]:
-            return k <= j
+        # who has no more than its floor has that from the first round on
+        if k <= j or claim.rounds[k].kind == Kind.CLASS or n in claim.rounds[k].floored:
+            return True
+        if claim.rank[n] != claim.rank[m]:
+            return False
         g = claim.tree.own(n)
-        if g != ROOT and g not in claim.rounds[j].size:
+        if (g != ROOT and g not in claim.rounds[j].size) or n in claim.rounds[j].floored:
             return False
         if (k, j) not in self._same or g != ROOT:
             same = self._none(self._more(claim.level[k, g], claim.level[j, g]))

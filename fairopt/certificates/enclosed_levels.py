@@ -15,10 +15,13 @@ from functools import cached_property
 
 from fairopt.certificates.enclosed import Equation, Interval, Regular
 from fairopt.certificates.enclosed_groups import GroupsEnclosed
+from fairopt.certificates.enclosed_products import Product, regular
 from fairopt.certificates.exact_levels import ExactCase
 from fairopt.certificates.follows import Follows
 from fairopt.certificates.groups_claim import GroupsClaim
 
+NONE, FLOOR = -1, -2
+"""in place of the level of a user who may hold nothing, and of one who holds its floor"""
 DIGITS = 200
 """binary digits to which an end of an interval is told"""
 
@@ -30,21 +33,33 @@ class TasksClaim:
     Parameters
     ----------
     used : columns that they determine. fixed : amounts of others that are not 0.
-    groups : users of one level each; everybody who may hold anything is in one of them.
+    groups : users of one level each. floored : users who hold no more than their floor; everybody
+        who may hold anything is in one of these.
     full : rows that are full. chosen : those of the equations that are regular, all others follow:
-        first one for each user of the groups, then one for each full row.
+        first one for each user of the groups and of the floored, then one for each full row.
     about : (C + G,) of used columns and of levels, above 0.
     targets : in groups, rounds that are to be on the path of targets; `groups` are its levels then,
         some of nobody, and its links are equations after those of rows.
+    given : (C + G,) about what all are, where links have products of levels.
     """
 
     used: Sequence[int]
     fixed: Mapping[int, Fraction]
     groups: Sequence[Sequence[int]]
+    floored: Sequence[int]
     full: Sequence[int]
     chosen: Sequence[int]
     about: Sequence[float]
     targets: GroupsClaim | None = None
+    given: Sequence[float] = ()
+
+    def products(self, links: int) -> dict[int, list[Product]]:
+        """Of equations with products of levels, these; links : the first equation between levels."""
+        of, first = self.targets, len(self.used)
+        return {
+            links + k: [(f, first + a, first + b) for f, a, b in each]
+            for k, each in ({} if of is None else of.products).items()
+        }
 
 
 def equations(
@@ -57,20 +72,24 @@ def equations(
     for c in claim.used:
         if c < len(case.owner):
             own.setdefault(case.owner[c], []).append(c)
-    fixed_of: dict[int, list[int]] = {}
-    for c in claim.fixed:
-        if c < len(case.owner):
-            fixed_of.setdefault(case.owner[c], []).append(c)
     shift = max([v.denominator.bit_length() - 1 for v in claim.fixed.values()], default=0)
     whole = {c: int(v * 2**shift) for c, v in claim.fixed.items()}
+    held = [0] * len(case.open_)
+    for c, v in whole.items():
+        if c < len(case.owner):
+            held[case.owner[c]] += case.score[c] * v
     rows, right = list[Equation](), list[int]()
     for j, users in enumerate(claim.groups):
         for n in users:
-            w = case.weight[n]
-            row = {place[c]: case.score[c] * w.denominator for c in own.get(n, [])}
-            rows.append({**row, len(place) + j: -case.unit[n] * w.numerator})
-            held = sum([case.score[c] * whole[c] for c in fixed_of.get(n, [])])
-            right.append(-held * w.denominator)
+            w, base, unit = case.weight[n], case.base[n], case.unit[n]
+            by = w.denominator * base.denominator
+            row = {place[c]: case.score[c] * by for c in own.get(n, [])}
+            rows.append({**row, len(place) + j: -unit * w.numerator * base.denominator})
+            right.append((base.numerator * unit * w.denominator << shift) - held[n] * by)
+    for n in claim.floored:
+        least = case.floor[n]
+        rows.append({place[c]: case.score[c] * least.denominator for c in own.get(n, [])})
+        right.append((least.numerator * case.unit[n] << shift) - held[n] * least.denominator)
     at = {k: len(rows) + i for i, k in enumerate(claim.full)}
     rows.extend([{} for _ in at])
     right.extend([case.rhs[k] << shift for k in at])
@@ -82,9 +101,9 @@ def equations(
         for k, a in case.column[c].items():
             if k in at:
                 right[at[k]] -= a * v
-    for link in () if claim.targets is None else claim.targets.links:
+    for link, last in () if claim.targets is None else claim.targets.links:
         rows.append({len(place) + j: a for j, a in link.items()})
-        right.append(0)
+        right.append(-last << shift)
     return rows, right, shift, place
 
 
@@ -94,8 +113,8 @@ class TasksEnclosed:
 
     Parameters
     ----------
-    place : of each column among the unknowns. group : (N,) of each user, -1 of whoever may hold
-    nothing. full : rows that are just full.
+    place : of each column among the unknowns. group : (N,) of each user, NONE of whoever may hold
+    nothing, FLOOR of whoever holds its floor. full : rows that are just full.
     """
 
     case: ExactCase
@@ -109,25 +128,34 @@ class TasksEnclosed:
     @classmethod
     def of(cls, case: ExactCase, claim: TasksClaim) -> TasksEnclosed | None:
         """None where they are not regular, or say nothing of somebody."""
-        if claim.targets is not None and claim.targets.users != claim.groups:
+        if claim.targets is not None and (
+            claim.targets.users != claim.groups or claim.targets.floored != claim.floored
+        ):
             return None
         rows, right, shift, place = equations(case, claim)
-        group = [-1] * len(case.open_)
-        for j, users in enumerate(claim.groups):
+        group = [NONE] * len(case.open_)
+        for j, users in [(FLOOR, claim.floored), *enumerate(claim.groups)]:
             for n in users:
-                if group[n] >= 0:
+                if group[n] != NONE:
                     return None
                 group[n] = j
-        if any(columns and group[n] < 0 for n, columns in enumerate(case.open_)):
-            return None
+        for n, columns in enumerate(case.open_):
+            if group[n] == NONE and (columns or case.floor[n]):
+                return None
         size, chosen = len(claim.about), list(claim.chosen)
         if len(chosen) != size or any(
             v.denominator & (v.denominator - 1) for v in claim.fixed.values()
         ):
             return None
-        system = Regular.of(
-            [rows[k] for k in chosen], [right[k] for k in chosen], shift, claim.about
-        )
+        times = claim.products(len(rows) - len([] if claim.targets is None else claim.targets.links))
+        if times and (len(claim.given) != size or not times.keys() <= set(chosen)):
+            return None
+        mine, last = [rows[k] for k in chosen], [right[k] for k in chosen]
+        if times:
+            own = {chosen.index(k): each for k, each in times.items()}
+            system = regular(mine, own, last, shift, claim.about, claim.given)
+        else:
+            system = Regular.of(mine, last, shift, claim.about)
         if system is None:
             return None
         return cls(case, claim, system, place, group, set(claim.full))
@@ -141,9 +169,9 @@ class TasksEnclosed:
     def targets(self) -> GroupsEnclosed | None:
         """In groups, what users are due by then."""
         of = self.claim.targets
-        return (
-            None if of is None else GroupsEnclosed(of, self.system, self.follows, len(self.place))
-        )
+        if of is None:
+            return None
+        return GroupsEnclosed(of, self.system, self.follows, len(self.place))
 
     def amount(self, c: int) -> Interval:
         """Where the amount of a column lies, over 2**bits; exact of those that are fixed."""
@@ -200,7 +228,23 @@ class TasksEnclosed:
                 self.full.add(k)
             elif here.low < 0:
                 return False
+        if not all(self._above_floor(n) for n, least in enumerate(case.floor) if least):
+            return False
         return self.targets is None or self.targets.kept
+
+    def _above_floor(self, n: int) -> bool:
+        """Whether a user is proved to hold its floor at least."""
+        case = self.case
+        return self.group[n] == FLOOR or self._order(n, case.level(n, case.floor[n])) in (0, 1)
+
+    def _order(self, n: int, level: Fraction) -> int | None:
+        """1, 0 or -1: the level of a user is above a number, that number or below; None where
+        nothing is proved."""
+        form, shift = {len(self.place) + self.group[n]: level.denominator}, self.system.shift
+        here = self.system.value(form, -level.numerator << shift)
+        if here.low > 0 or here.high < 0:
+            return 1 if here.low > 0 else -1
+        return 0 if self.follows.gives(form, level.numerator << shift) else None
 
     def level(self, n: int) -> Interval:
         """Where the level of a user lies, over 2**bits."""
@@ -209,19 +253,20 @@ class TasksEnclosed:
     def share(self, n: int) -> tuple[Fraction, Fraction]:
         """The least and the most that a user holds."""
         if self.group[n] < 0:
-            return Fraction(0), Fraction(0)
+            least = self.case.floor[n] if self.group[n] == FLOOR else Fraction(0)
+            return least, least
         cut = max(0, self.system.bits - DIGITS - 64)
         low, high = self.level(n)
         if low < 0 and self.follows.gives({len(self.place) + self.group[n]: 1}, 0):
-            return Fraction(0), Fraction(0)
+            return self.case.base[n], self.case.base[n]
         while cut and low >> cut < 1 << DIGITS:
             cut = max(0, cut - 64)
         one = 1 << (self.system.bits - cut)
-        w = self.case.weight[n]
-        return w * Fraction(max(low >> cut, 0), one), w * Fraction(-(-high >> cut), one)
+        ends = Fraction(max(low >> cut, 0), one), Fraction(-(-high >> cut), one)
+        return self.case.due(n, ends[0]), self.case.due(n, ends[1])
 
     def equal(self, n: int, m: int) -> bool:
-        """Whether two users of a class have the same level."""
+        """Whether two users of a class have the same level, and neither holds its floor."""
         if self.case.rank[n] != self.case.rank[m]:
             return False
         a, b = sorted((self.group[n], self.group[m]))
@@ -234,18 +279,32 @@ class TasksEnclosed:
 
     def together(self, users: Sequence[int]) -> int | None:
         """The user in whose round all of these are due what they hold; None where there is none."""
-        if self.targets is None:
-            return users[0] if all(self.equal(n, users[0]) for n in users) else None
-        first = min(users, key=self.targets.claim.turn.__getitem__)
-        return first if all(self.by_then(n, first) for n in users) else None
+        if self.targets is not None:
+            first = min(users, key=self.targets.claim.turn.__getitem__)
+            return first if all(self.by_then(n, first) for n in users) else None
+        case = self.case
+        free = [n for n in users if self.group[n] >= 0]
+        if not free:
+            return min(users, key=lambda n: (case.rank[n], case.level(n, case.floor[n])))
+        # whoever holds its floor is proved here if its turn comes no sooner
+        others = [n for n in users if self.group[n] < 0]
+        if all(self.equal(n, free[0]) for n in free) and all(
+            self.by_then(free[0], n) for n in others
+        ):
+            return free[0]
+        return None
 
     def by_then(self, n: int, m: int) -> bool:
         """Whether user n is due in the round of m what it is due in the end."""
+        if self.group[n] == FLOOR:
+            return True
         if self.targets is not None:
             return self.targets.by_then(n, m)
-        rank = self.case.rank
-        if rank[n] != rank[m]:
-            return rank[n] < rank[m]
+        case = self.case
+        if case.rank[n] != case.rank[m]:
+            return case.rank[n] < case.rank[m]
+        if self.group[m] == FLOOR:
+            return self._order(n, case.level(m, case.floor[m])) in (-1, 0)
         return self.level(n).high <= self.level(m).low or self.equal(n, m)
 
 

@@ -6,7 +6,7 @@ so that many columns may be in use. `enclosed_levels` and `enclosed_prices` judg
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -16,7 +16,7 @@ import numpy as np
 from fairopt import clock
 from fairopt.allocation import Allocation
 from fairopt.certificates.enclosed import Equation
-from fairopt.certificates.enclosed_levels import TasksClaim, TasksEnclosed
+from fairopt.certificates.enclosed_levels import FLOOR, TasksClaim, TasksEnclosed
 from fairopt.certificates.enclosed_prices import Judge, PricesClaim, PricesEnclosed
 from fairopt.certificates.exact_parts import Part, near
 from fairopt.certificates.exact_search import TURNS, ExactSearch, searches
@@ -100,9 +100,8 @@ def _found(search: ExactSearch, told: GroupsTold | None) -> EnclosedLevels | Non
     if held.claim.targets is not None:
         rounds = held.claim.targets.rounds  # none where nobody may hold anything
         return EnclosedLevels(low, high, tuple(rounds[0].users) if rounds else ())
-    least = min([(r, t / w) for r, t, w in zip(case.rank, high, case.weight, strict=True)])
-    keys = zip(case.rank, low, case.weight, strict=True)
-    first = [n for n, (r, t, w) in enumerate(keys) if (r, t / w) <= least]
+    least = min([(r, case.level(n, high[n])) for n, r in enumerate(case.rank)])
+    first = [n for n, r in enumerate(case.rank) if (r, case.level(n, low[n])) <= least]
     return EnclosedLevels(low, high, tuple(first))
 
 
@@ -110,14 +109,14 @@ def _in_groups(search: ExactSearch, told: GroupsTold) -> TasksEnclosed | None:
     """The same in groups, where what nothing connects is stopped in an order of its own."""
     rounds = told.rounds(search.lots, search.parts)
     for _ in range(TURNS):
-        claim, about = told.claim(rounds)
-        held = _tasks(search, claim, about)
+        claim, levels, own = told.claim(rounds)
+        held = _tasks(search, claim, levels)
         if held is None:
             return None
         one = held.system
-        at = [one.middle[len(held.place) + claim.level[j, ROOT]] for j in range(len(rounds))]
+        at = [one.middle[len(held.place) + claim.level[j, ROOT]] for j in own]
         cut = max(0, one.bits - EARLIER)
-        keys = [(claim.rank_of(j), v >> cut) for j, v in enumerate(at)]
+        keys = [(claim.rank_of(j), v >> cut) for j, v in zip(own, at, strict=True)]
         order = sorted(range(len(rounds)), key=keys.__getitem__)
         if order == list(range(len(rounds))):
             return held
@@ -132,15 +131,17 @@ def _tasks(
 
     Parameters
     ----------
-    targets : in groups, the rounds. levels : about what their levels are.
+    targets : in groups, the rounds. levels : about what their levels are, 0 or more.
     """
     case, used, tasks = search.case, search.used, len(search.case.owner)
     if targets is None:
         both = zip(search.lots, search.parts, strict=True)
-        groups = [users for lot, parts in both for users in of_parts(lot, parts)]
+        told = [users for lot, parts in both for users in of_parts(lot, parts)]
+        groups = [[n for n in users if n not in search.floored] for users in told]
+        groups, floored = [users for users in groups if users], sorted(search.floored)
     else:
-        groups = targets.users
-    links = [] if targets is None else targets.links
+        groups, floored = targets.users, targets.floored
+    links = [] if targets is None else _tangents(targets, levels)
     if sum(map(len, groups)) > len(case.open_):
         return None
     must = sorted({k for parts in search.parts for part in parts for k in part.rows})
@@ -149,7 +150,8 @@ def _tasks(
     given = np.array([float(v) for v in search.given])
     for _ in range(TURNS):
         flows = [c for c in range(tasks, len(given)) if c not in set(used)]
-        matrix, size, ties = _matrix(search, used, given, groups, [*must, *may], links, levels)
+        of = (groups, floored)
+        matrix, size, ties = _matrix(search, used, given, of, [*must, *may], links, levels)
         rows, columns = _chosen(matrix, len(matrix) - len(may))
         # each user of a group whose tasks its level determines has a column that stands for it
         homes = [c for c in ties.values() if c is not None]
@@ -157,7 +159,7 @@ def _tasks(
         if len(columns) - len(basis) + len(homes) < len(groups):
             return None  # a level that nothing determines
         # equations: of each user, then of each row
-        order = [n for users in groups for n in users]
+        order = [n for users in (*groups, floored) for n in users]
         alone = [k for k, n in enumerate(order) if ties[n] is None]
         chosen = [k for k, n in enumerate(order) if ties[n] is not None]
         chosen += [alone[k] for k in rows if k < len(alone)]
@@ -169,7 +171,9 @@ def _tasks(
         kept = {used[c] for c in basis}
         fixed = {c: search.given[c] for c in (*flows, *used) if c not in kept and search.given[c]}
         about = [float(size[c]) for c in (*basis, *range(len(used), len(size)))]
-        claim = TasksClaim([used[c] for c in basis], fixed, groups, full, chosen, about, targets)
+        unknown = [used[c] for c in basis]
+        near = [*given[unknown].tolist(), *levels] if len(levels) else []
+        claim = TasksClaim(unknown, fixed, groups, floored, full, chosen, about, targets, near)
         held = TasksEnclosed.of(case, claim)
         if held is None:
             return None
@@ -180,18 +184,37 @@ def _tasks(
     return None
 
 
+def _tangents(targets: GroupsClaim, levels: Sequence[float]) -> list[dict[int, float]]:
+    """Links between levels as they are near these, in floats below 1."""
+    found = list[dict[int, float]]()
+    for k, (link, _) in enumerate(targets.links):
+        top = 1 << max([a.bit_length() for a in link.values()])
+        row = {g: a / top for g, a in link.items()}
+        for f, a, b in targets.products.get(k, []):
+            for one, other in ((a, b), (b, a)):
+                row[one] = row.get(one, 0.0) + f * levels[other] / top
+        found.append(row)
+    return found
+
+
 def _matrix(
     search: ExactSearch,
     used: Sequence[int],
     given: Floats,
-    groups: Sequence[Sequence[int]],
+    of: tuple[Sequence[Sequence[int]], Sequence[int]],
     rows: Sequence[int],
-    links: Sequence[Equation],
+    links: Sequence[Mapping[int, float]],
     levels: Sequence[float],
 ) -> tuple[Floats, Floats, dict[int, int | None]]:
     """Equations in floats between used columns and levels of groups, each in its size: those of
     users of no column, links between levels, then rows, from which a column of each other user is
-    eliminated; sizes; the place of that column."""
+    eliminated; sizes; the place of that column.
+
+    Parameters
+    ----------
+    of : users of each level, and who holds its floor.
+    """
+    groups, floored = of
     case, system, tasks = search.case, search.system, len(search.case.owner)
     matrix = system.low.matrix.tocsr()[np.array(rows, dtype=np.int64)][:, used].toarray()
     size, at = np.abs(given[list(used)]), np.array(used)
@@ -206,33 +229,35 @@ def _matrix(
             own.setdefault(case.owner[c], []).append(j)
     worth = np.array([case.score[c] / case.unit[case.owner[c]] if c < tasks else 0.0 for c in used])
     worth = worth * size
-    level = np.array(levels) if len(levels) else np.ones(len(groups))
+    level = np.array([v if v > 0 else 1.0 for v in levels] or np.ones(len(groups)))
     for g, users in enumerate(() if len(levels) else groups):
-        t = max([float(worth[own.get(n, [])].sum() / case.weight[n]) for n in users])
+        held = [(n, Fraction(float(worth[own.get(n, [])].sum()))) for n in users]
+        t = max([float(case.level(n, share)) for n, share in held])
         level[g] = t if t > 0 else 1.0
     matrix = np.hstack([matrix * size, np.zeros((len(rows), len(groups)))])
     matrix /= np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)[:, None]
     ties: dict[int, int | None] = {}
     alone = list[Floats]()
-    for g, users in enumerate(groups):
+    for g, users in [*enumerate(groups), (FLOOR, floored)]:
         for n in users:
             mine = own.get(n)
             if mine is None:
                 ties[n] = None
-                alone.append(np.eye(1, matrix.shape[1], len(used) + g)[0])
+                alone.append(np.zeros(matrix.shape[1]))
+                alone[-1][len(used) + g] = g != FLOOR
                 continue
             home = ties[n] = max(mine, key=lambda j: worth[j])
             for j in mine:
                 if j != home:
                     matrix[:, j] -= matrix[:, home] * (worth[j] / worth[home])
-            part = level[g] * float(case.weight[n]) / worth[home]
-            matrix[:, len(used) + g] += matrix[:, home] * part
+            if g != FLOOR:
+                part = level[g] * float(case.weight[n]) / worth[home]
+                matrix[:, len(used) + g] += matrix[:, home] * part
             matrix[:, home] = 0.0
     linked = np.zeros((len(links), matrix.shape[1]))
     for row, link in zip(linked, links, strict=True):
-        top = max([a.bit_length() for a in link.values()])
         for g, a in link.items():
-            row[len(used) + g] = a / (1 << top) * level[g]
+            row[len(used) + g] = a * level[g]
     return np.vstack([*alone, linked, matrix]), np.concatenate([size, level]), ties
 
 

@@ -26,6 +26,8 @@ import numpy as np
 
 from fairopt import criteria
 from fairopt.allocation import Allocation
+from fairopt.certificates.exact_floors import exact_floors
+from fairopt.formulas.entitled import Entitled
 from fairopt.formulas.lowered import CAPACITY, QUOTA, Lowered, lower
 from fairopt.instance import Ints
 
@@ -56,7 +58,8 @@ class ExactCase:
     column : of each column its entries, by row. row : of each row its entries, by column.
     rhs : (M,). owner : (P,). score : (P,). unit : (N,) what scores were multiplied by.
     open_ : of each user its columns that no rule shuts. low, high : (F,) of flows, None: none.
-    weight, rank : (N,).
+    weight, rank : (N,). floor : (N,) the least share. base : (N,) what is taken off shares before
+    they are compared.
     """
 
     column: list[Prices]
@@ -70,9 +73,11 @@ class ExactCase:
     high: list[Fraction | None]
     weight: list[Fraction]
     rank: list[int]
+    floor: list[Fraction]
+    base: list[Fraction]
 
     @classmethod
-    def of(cls, alloc: Allocation, low: Lowered, rank: Ints) -> ExactCase:
+    def of(cls, alloc: Allocation, low: Lowered, asked: Entitled) -> ExactCase:
         """The system of an answer, lowered."""
         inst, matrix = alloc.instance, low.matrix.tocsr()
         rhs = [Fraction(float(b)) for b in low.rhs]
@@ -107,11 +112,25 @@ class ExactCase:
         least, most = (
             [Fraction(v) if np.isfinite(v) else None for v in b] for b in (low.low, low.high)
         )
-        weight = [Fraction(float(w)) for w in inst.weight]
+        best: list[Fraction | None] = [
+            max([scored[c] for c in mine], default=None) for mine in open_
+        ]
+        floor = exact_floors(alloc, asked, best)
+        base = floor if asked.added else [Fraction(0)] * len(floor)
+        weight = [Fraction(w) for w in asked.tree.weight[asked.tree.leaf].tolist()]
         right = [int(b) for b in rhs]
+        rank = asked.rank.tolist()
         return cls(
-            column, row, right, owner, score, units, open_, least, most, weight, rank.tolist()
+            column, row, right, owner, score, units, open_, least, most, weight, rank, floor, base
         )
+
+    def due(self, n: int, level: Fraction) -> Fraction:
+        """The share that a level is worth to a user."""
+        return self.base[n] + level * self.weight[n]
+
+    def level(self, n: int, share: Fraction) -> Fraction:
+        """The level of a user that has that share."""
+        return (share - self.base[n]) / self.weight[n]
 
     def shares(self, x: Sequence[int]) -> list[int]:
         """(N,) the share of each, times its unit and the denominator."""
@@ -156,17 +175,21 @@ def proved(
     left = case.left(x, bottom)
     if bottom <= 0 or not case.kept(x, bottom, left):
         return None
-    level = [
-        Fraction(s, unit * bottom) / w
-        for s, unit, w in zip(case.shares(x), case.unit, case.weight, strict=True)
-    ]
+    share = [Fraction(s, u * bottom) for s, u in zip(case.shares(x), case.unit, strict=True)]
+    if any(s < least for s, least in zip(share, case.floor, strict=True)):
+        return None
+    level = [case.level(n, s) for n, s in enumerate(share)]
     key = list(zip(case.rank, level, strict=True))
     some = {n for n, columns in enumerate(case.open_) if columns}
+    # who holds no more than its floor has that much at every level
+    always = {n for n in some if case.floor[n] and share[n] == case.floor[n]}
     open_ = set(some)
     for users, price in prices:
-        last = max(key[n] for n in users)
-        value = _values(case, x, bottom, left, price, {n for n in some if key[n] <= last})
+        last = max([key[n] for n in users if n not in always] or [min(key[n] for n in users)])
+        by_then = {n for n in some if key[n] <= last} | always
+        value = _values(case, x, bottom, left, price, by_then)
         open_.difference_update([n for n in value if key[n] == last])
+        open_.difference_update([n for n in value if n in always and key[n] >= last])
     if open_:
         return None
     order = sorted(range(len(key)), key=key.__getitem__)

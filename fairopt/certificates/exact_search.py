@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +24,13 @@ from fairopt.certificates.nearby.point import cleared
 from fairopt.certificates.nearby.rows import Lot
 from fairopt.certificates.nearby.system import System
 from fairopt.errors import UsageError
-from fairopt.formulas.entitled import entitled
-from fairopt.instance import Ints, remembered
+from fairopt.formulas.entitled import Entitled, entitled
+from fairopt.instance import remembered
 
 MOST = 1_000
 """most columns in use: some seconds"""
+AT_FLOOR = 1e-11
+"""part of its floor that a user who holds no more than that has above it at most"""
 TURNS = 8
 """most times that columns or rows are left out"""
 
@@ -48,7 +51,7 @@ def exact_levels(alloc: Allocation) -> ExactLevels | None:
         raise UsageError(f"exact levels: found {alloc.notion['name']}; wanted max-min")
     if not (inst.tree.flat and taken(alloc)):
         raise UsageError(
-            "exact levels: found groups, guarantees, or demand that bends; wanted none of these"
+            "exact levels: found groups, or demand that bends; wanted none of these"
         )
     if alloc.rounds is None and (alloc.level_prices is None or not inst.plain):
         raise UsageError("exact levels: found no level prices; wanted an answer of max-min")
@@ -57,13 +60,7 @@ def exact_levels(alloc: Allocation) -> ExactLevels | None:
 
 def taken(alloc: Allocation) -> bool:
     """Whether levels in exact fractions are worked out for such a question of max-min."""
-    inst = alloc.instance
-    if not inst.linear or inst.start is not None:
-        return False
-    asked = entitled(inst, alloc.score, alloc.kind)
-    # in proportion to guarantees weights are of floats: users would tie but for a digit
-    weight = asked.weight if inst.tree.flat else asked.tree.weight[asked.tree.leaf]
-    return not asked.floor.any() and bool((weight == inst.weight).all())
+    return alloc.instance.linear and alloc.instance.start is None
 
 
 def searches(alloc: Allocation) -> Iterator[ExactSearch]:
@@ -76,11 +73,11 @@ def searches(alloc: Allocation) -> Iterator[ExactSearch]:
             lots = of_levels(system, alloc, remembered(alloc, "_order", lambda: Order(alloc)))
         else:
             lots = of_rounds(system, alloc, asked)
-        search = ExactSearch.of(system, alloc, lots, asked.rank)
+        search = ExactSearch.of(system, alloc, lots, asked)
         if search is not None:
             yield search
         if (full := by_rows(system, lots, *system.held(alloc))) is not None:
-            search = ExactSearch.of(system, alloc, full, asked.rank)
+            search = ExactSearch.of(system, alloc, full, asked)
             if search is not None:
                 yield search
 
@@ -94,7 +91,7 @@ def searched(alloc: Allocation) -> ExactLevels | None:
             found = search.found()
         if found is not None:
             level, rounds = found
-            share = [t * w for t, w in zip(level, search.case.weight, strict=True)]
+            share = [search.case.due(n, t) for n, t in enumerate(level)]
             users = alloc.instance.users
             told = tuple([tuple([users[n] for n in each]) for each in rounds])
             return ExactLevels(tuple(level), tuple(share), told)
@@ -110,7 +107,7 @@ class ExactSearch:
     lots : without prices that say nothing. parts : of each, bundles : of each with columns out of
     use that are as cheap.
     used : columns of tasks in use, and flows between their bounds. given : (P + F,) about the
-        amounts. full : rows that may be full.
+        amounts. full : rows that may be full. floored : who holds no more than its floor.
     """
 
     system: System
@@ -121,10 +118,11 @@ class ExactSearch:
     used: list[int]
     given: list[Fraction]
     full: list[int]
+    floored: set[int]
 
     @classmethod
     def of(
-        cls, system: System, alloc: Allocation, lots: Sequence[Lot], rank: Ints
+        cls, system: System, alloc: Allocation, lots: Sequence[Lot], asked: Entitled
     ) -> ExactSearch | None:
         """From the lots of an answer; None where they do not tell of everybody."""
         low = system.low
@@ -150,19 +148,24 @@ class ExactSearch:
         used = columns[(columns < low.columns) | inside(system, columns, amount)]
         left = system.left(columns, digits.of(amount, 2))[0]
         full = np.flatnonzero(np.abs(left) <= NEAR * system.size)
+        floored = (asked.floor > 0) & (alloc.shares <= asked.floor * (1 + AT_FLOOR))
         parts, bundles = (
-            [parts_of(system, lot, used, stage <= k, tied) for k, lot in enumerate(clear)]
+            [
+                parts_of(system, lot, used, (stage <= k) | floored, tied)
+                for k, lot in enumerate(clear)
+            ]
             for tied in (False, True)
         )
         return cls(
             system,
-            ExactCase.of(alloc, low, rank),
+            ExactCase.of(alloc, low, asked),
             clear,
             parts,
             bundles,
             used.tolist(),
             [Fraction(v) for v in x.tolist()],
             full.tolist(),
+            set(np.flatnonzero(floored).tolist()),
         )
 
     def found(self) -> tuple[list[Fraction], list[list[int]]] | None:
@@ -171,11 +174,8 @@ class ExactSearch:
         if amounts is None:
             return None
         x, bottom = amounts
-        share = self.case.shares(x)
-        level = [
-            Fraction(s, u) / w
-            for s, u, w in zip(share, self.case.unit, self.case.weight, strict=True)
-        ]
+        share = zip(self.case.shares(x), self.case.unit, strict=True)
+        level = [self.case.level(n, Fraction(s, u * bottom)) for n, (s, u) in enumerate(share)]
         prices = list[tuple[list[int], Prices]]()
         for lot, parts in zip(self.lots, self.bundles, strict=True):
             priced = []
@@ -183,7 +183,8 @@ class ExactSearch:
                 found = self._prices(lot, part, x)
                 if found is None:
                     return None
-                last = max([level[n] for n in part.users], default=Fraction(-1))
+                free = [level[n] for n in part.users if n not in self.floored]
+                last = max(free or [min([level[n] for n in part.users], default=Fraction(-1))])
                 priced.append((last, part.users, found))
             for last, users, _ in priced:
                 if users:
@@ -195,13 +196,18 @@ class ExactSearch:
         case, used = self.case, self.used
         must = sorted({k for parts in self.parts for part in parts for k in part.rows})
         may = [k for k in self.full if k not in set(must)]
-        tied = [part.users for parts in self.parts for part in parts if len(part.users) > 1]
+        free = [
+            [n for n in part.users if n not in self.floored]
+            for parts in self.parts
+            for part in parts
+        ]
+        tied = [users for users in free if len(users) > 1]
         for _ in range(TURNS):
             place = {c: j for j, c in enumerate(used)}
             fixed = [c for c in range(len(case.owner), len(self.given)) if c not in place]
             scale = lcm(*[self.given[c].denominator for c in fixed])
             whole = {c: int(self.given[c] * scale) for c in fixed}
-            rows, right = list[Prices](), list[int]()
+            rows, right = list[Prices](), list[Any]()
             own: dict[int, list[int]] = {}
             for c in used:
                 if c < len(case.owner):
@@ -211,7 +217,14 @@ class ExactSearch:
                     w = case.weight[n]
                     row = {place[c]: case.score[c] * w.denominator for c in own.get(n, [])}
                     rows.append({**row, len(used) + j: -case.unit[n] * w.numerator})
-                    right.append(0)
+                    right.append(case.base[n] * case.unit[n] * w.denominator * scale)
+            for n in sorted(self.floored):
+                rows.append({place[c]: case.score[c] for c in own.get(n, [])})
+                right.append(case.floor[n] * case.unit[n] * scale)
+            # numbers of two floats are over powers of two
+            more = lcm(*[Fraction(b).denominator for b in right])
+            scale, whole = scale * more, {c: v * more for c, v in whole.items()}
+            right = [int(b * more) for b in right]
             for k in (*must, *may):
                 row = case.row[k]
                 rows.append({place[c]: a for c, a in row.items() if c in place})
@@ -222,7 +235,7 @@ class ExactSearch:
             for users in tied:
                 n = users[0]
                 t = sum((case.score[c] * self.given[c] for c in own.get(n, [])), Fraction(0))
-                about.append(t / case.unit[n] / case.weight[n] * scale)
+                about.append(case.level(n, t / case.unit[n]) * scale)
             system = Sparse.of(rows, len(about))
             found = solved(system, right, about, len(rows) - len(may))
             if found is None:

@@ -66,6 +66,8 @@ class Follows:
         """Each unknown as a multiple of one that is left, the places of these, and what equations
         between them give."""
         rows, right = self.system.rows, self.system.right
+        if self.system.bent:
+            return None
         pairs = list[tuple[int, int, Fraction]]()
         for row, b in zip(rows, right, strict=True):
             if len(row) == 2 and not b:
@@ -153,7 +155,8 @@ class Follows:
                 found[j] = near * size
         mine, seen = list[int](), set[int]()
         while True:
-            mine = [k for k, row in enumerate(system.rows) if row.keys() <= found.keys()]
+            each = enumerate(system.rows)
+            mine = [k for k, row in each if row and row.keys() <= found.keys()]
             seen = set[int]().union(*[system.rows[k] for k in mine])
             if len(seen) == len(found):
                 break

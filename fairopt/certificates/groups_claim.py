@@ -7,21 +7,41 @@ due in a round is a linear equation between levels: of the root, of groups, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
 
 from fairopt.certificates.enclosed import Equation
+from fairopt.certificates.enclosed_products import Product
 from fairopt.formulas.targets import TargetTree
 
-WAITS, STAYS = -1, -2
+WAITS, STAYS, BEYOND = -1, -2, -3
 """a group that has more than its target without its free members; one at the level that it had in
-the round before, at the same level of the root"""
+the round before, at the same level of the root; one that has
+more than its target since those in it jumped, at the level of the round before, or of where the
+line begins"""
 ROOT = 0
+PART = -1
+"""in place of a group, how far a round is along its line"""
 Level = tuple[int, int]
 """a round, and a group: the level of its members there"""
+Sum = tuple[Equation, int]
+"""multiples of levels, and a number beside them"""
+
+
+class Kind(Enum):
+    """What a round is.
+
+    STOP : users are stopped. CLASS : where their class begins, with nothing but floors.
+    LINE : on the line of a jump, which begins two rounds before, FROM, and ends one before, TO;
+    nobody is stopped in these. AGAIN : in the place of FROM after another LINE: groups have the
+    levels that they had at its beginning, but the line goes on from where that round is.
+    """
+
+    STOP, CLASS, FROM, AGAIN, TO, LINE = range(6)
 
 
 @dataclass(frozen=True)
@@ -32,20 +52,25 @@ class ExactTree:
     ----------
     parent, weight : of each node. above : of each user, the groups it is in, its own first.
     use : of each user, what a unit of its share counts there, times its weight.
+    floor : of each user, the least that it is due of what is divided, over its weight.
     """
 
     parent: list[int]
     weight: list[Fraction]
     above: list[list[int]]
     use: list[list[Fraction]]
+    floor: list[Fraction]
 
     @classmethod
-    def of(cls, tree: TargetTree, use: Sequence[Sequence[Fraction]]) -> ExactTree:
+    def of(
+        cls, tree: TargetTree, use: Sequence[Sequence[Fraction]], floor: Sequence[Fraction]
+    ) -> ExactTree:
         """A tree whose weights are floats.
 
         Parameters
         ----------
         use : of each user, what a unit of its share counts in its groups.
+        floor : of each user, over its weight.
         """
         parent = tree.parent.tolist()
         weight = [Fraction(w) for w in tree.weight.tolist()]
@@ -57,7 +82,8 @@ class ExactTree:
                 node = parent[node]
             above.append(way)
         each = zip(tree.leaf.tolist(), use, strict=True)
-        return cls(parent, weight, above, [[v * weight[leaf] for v in row] for leaf, row in each])
+        counted = [[v * weight[leaf] for v in row] for leaf, row in each]
+        return cls(parent, weight, above, counted, list(floor))
 
     @cached_property
     def below(self) -> dict[int, list[int]]:
@@ -80,12 +106,16 @@ class RoundClaim:
     Parameters
     ----------
     size : of each group whose level is asked for, the entry of its use that is its size, or WAITS
-        or STAYS. start : whether it is where its class begins: nobody of it is due anything.
+        or STAYS, or BEYOND. floored : users of its class who are not stopped before, and are due their floor.
+    still : of FROM, groups that have no level yet, or that of the round before; of LINE, those
+        that have one level all along it.
     """
 
     users: Sequence[int]
     size: Mapping[int, int]
-    start: bool = False
+    floored: Set[int] = frozenset()
+    kind: Kind = Kind.STOP
+    still: Set[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -114,7 +144,11 @@ class GroupsClaim:
     @cached_property
     def level(self) -> dict[Level, int]:
         """The place of each level among those that are looked for."""
-        keys = [(j, g) for j, one in enumerate(self.rounds) for g in (ROOT, *one.size)]
+        keys = [
+            (j, g)
+            for j, one in enumerate(self.rounds)
+            for g in (ROOT, *one.size, *([PART] if one.kind == Kind.LINE else []))
+        ]
         return {key: i for i, key in enumerate(keys)}
 
     @cached_property
@@ -123,61 +157,99 @@ class GroupsClaim:
         found: list[list[int]] = [[] for _ in self.level]
         for j, one in enumerate(self.rounds):
             for n in one.users:
-                found[self.level[j, self.tree.own(n)]].append(n)
+                if n not in one.floored:
+                    found[self.level[j, self.tree.own(n)]].append(n)
         return found
 
     @cached_property
-    def links(self) -> list[Equation]:
-        """Equations between levels, each of them 0."""
-        found = list[Equation]()
+    def floored(self) -> list[int]:
+        """Those who are stopped at their floor."""
+        return sorted([n for one in self.rounds for n in one.users if n in one.floored])
+
+    @cached_property
+    def links(self) -> list[Sum]:
+        """Equations between levels, each of them 0 with its `products`."""
+        found, level = list[Sum](), self.level
         for j, one in enumerate(self.rounds):
-            if one.start:
-                found.append({self.level[j, ROOT]: 1})
+            if one.kind == Kind.CLASS:
+                found.append(({level[j, ROOT]: 1}, 0))
+            elif one.kind in (Kind.AGAIN, Kind.TO, Kind.LINE):  # the root stands still
+                found.append(({level[j, ROOT]: 1, level[j - 1, ROOT]: -1}, 0))
             for g, r in one.size.items():
-                if r >= 0 and not one.start:
+                form = {level[j, g]: 1}
+                if one.kind == Kind.LINE:
+                    found.append(({**form, level[self.begins(j), g]: -1}, 0))
+                elif r >= 0 and one.kind != Kind.CLASS:
                     found.append(self.over(j, g, r))
-                else:
-                    form = {self.level[j, g]: 1}
-                    if r == STAYS and not one.start and (last := self.before(j, g)) is not None:
-                        form[self.level[last, g]] = -1
-                    found.append(form)
+                if one.kind == Kind.LINE:
+                    continue
+                if r < 0 or one.kind == Kind.CLASS or g in one.still:
+                    last = self.before(j, g)
+                    if r == BEYOND and one.kind in (Kind.AGAIN, Kind.TO):
+                        form[level[j - (3 if one.kind == Kind.AGAIN else 1), g]] = -1
+                    elif (r in (STAYS, BEYOND) or g in one.still) and last is not None:
+                        form[level[last, g]] = -1
+                    found.append((form, 0))
         return found
+
+    @cached_property
+    def products(self) -> dict[int, list[Product]]:
+        """Of links of rounds on a line, products of levels beside what they have: the part of the
+        line, times how much a level changes along all of it."""
+        found, at, level = dict[int, list[Product]](), 0, self.level
+        for j, one in enumerate(self.rounds):
+            at += one.kind in (Kind.CLASS, Kind.AGAIN, Kind.TO, Kind.LINE)
+            for g in one.size:
+                line = one.kind == Kind.LINE
+                if line and g not in one.still:
+                    part = level[j, PART]
+                    ends = level[j - 1, g], level[self.begins(j), g]
+                    found[at] = [(-1, part, ends[0]), (1, part, ends[1])]
+                at += 1 + (g in one.still and not line)
+        return found
+
+    def begins(self, j: int) -> int:
+        """The round from which a line goes on, of a round on it."""
+        return j - (3 if self.rounds[j - 2].kind == Kind.AGAIN else 2)
 
     def before(self, j: int, g: int) -> int | None:
         """The last round of the class before in which the level of a group was asked for."""
-        rank = self.rank_of(j)
-        for k in reversed(range(j)):
-            if self.rank_of(k) != rank:
-                return None
-            if g in self.rounds[k].size:
-                return k
-        return None
+        k = self.last(j)
+        while k is not None and g not in self.rounds[k].size:
+            k = self.last(k)
+        return k
+
+    def last(self, j: int) -> int | None:
+        """The last round of the class before that was passed."""
+        k = j - 1
+        while k >= 0 and self.rounds[k].kind == Kind.TO:
+            k -= 1
+        return k if k >= 0 and self.rank_of(k) == self.rank_of(j) else None
 
     def rank_of(self, j: int) -> int:
         """The class of a round."""
-        return self.rank[self.rounds[j].users[0]]
+        return self.rank[next(one.users[0] for one in self.rounds[j:] if one.users)]
 
     def free(self, j: int, n: int) -> bool:
         """Whether a user moves with its group until a round."""
         return self.turn[n] >= j and self.rank[n] == self.rank_of(j)
 
-    def over(self, j: int, g: int, r: int) -> Equation:
-        """What members of a group use of an entry in a round, above the target of the group: a sum
-        of multiples of levels."""
-        found = dict[int, Fraction]()
+    def over(self, j: int, g: int, r: int) -> Sum:
+        """What members of a group use of an entry in a round, above the target of the group."""
+        found, last = dict[int, Fraction](), Fraction(0)
         for n in self.tree.below[g]:
             if (part := self.tree.use[n][r]) and self.turn[n] >= 0:
-                if self.free(j, n):
-                    key = j, self.tree.own(n)
-                elif self.turn[n] < j:
-                    key = self.turn[n], self.tree.own(n)
+                # of a later class: no more than its floor yet
+                k = j if self.free(j, n) else self.turn[n]
+                if k > j or n in self.rounds[k].floored:
+                    last += part * self.tree.floor[n]
                 else:
-                    continue  # of a later class: nothing yet
-                found[self.level[key]] = found.get(self.level[key], Fraction(0)) + part
+                    at = self.level[k, self.tree.own(n)]
+                    found[at] = found.get(at, Fraction(0)) + part
         up = self.level[j, self.tree.parent[g]]
         found[up] = found.get(up, Fraction(0)) - self.tree.weight[g]
-        by = lcm(*[v.denominator for v in found.values()])
-        return {i: int(v * by) for i, v in found.items() if v}
+        by = lcm(last.denominator, *[v.denominator for v in found.values()])
+        return {i: int(v * by) for i, v in found.items() if v}, int(last * by)
 
     @cached_property
     def alive(self) -> list[set[int]]:
@@ -204,4 +276,4 @@ class GroupsClaim:
         return g
 
 
-__all__ = ["ROOT", "STAYS", "WAITS", "ExactTree", "GroupsClaim", "RoundClaim"]
+__all__ = ["BEYOND", "PART", "ROOT", "STAYS", "WAITS", "ExactTree", "GroupsClaim", "Kind", "RoundClaim"]

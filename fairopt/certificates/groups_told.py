@@ -5,8 +5,8 @@ Nothing found here is believed: `enclosed_groups` judges it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -16,19 +16,23 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.exact_levels import ExactCase
 from fairopt.certificates.exact_parts import Part
 from fairopt.certificates.groups_claim import (
+    BEYOND,
     ROOT,
     STAYS,
     WAITS,
     ExactTree,
     GroupsClaim,
+    Kind,
     RoundClaim,
 )
 from fairopt.certificates.nearby.rows import Lot
 from fairopt.certificates.ruled.walk import PATH, RoundWalk, path
 from fairopt.formulas.entitled import Entitled
-from fairopt.formulas.targets import TargetTree
+from fairopt.formulas.targets import Jump, TargetTree
 from fairopt.instance import Bools, Floats, remembered
 
+AT_FLOOR = 1e-12
+"""part of its floor that a user who is due no more than that is above it at most"""
 SAME = 1e-9
 """part by which two sizes, or two levels of the root, differ that may be the same"""
 
@@ -49,6 +53,7 @@ class GroupsTold:
     Parameters
     ----------
     stops : round -> what everybody is due there. some : (N,) who may hold anything.
+    floor : (N,) the least of what is divided that everybody is due.
     """
 
     tree: TargetTree
@@ -56,6 +61,7 @@ class GroupsTold:
     rank: list[int]
     some: Bools
     stops: dict[int, RoundWalk]
+    floor: Floats
 
     @classmethod
     def of(cls, alloc: Allocation, asked: Entitled, case: ExactCase) -> GroupsTold | None:
@@ -64,20 +70,29 @@ class GroupsTold:
         if wrong:
             return None
         named = [k for k, each in enumerate(alloc.rounds or ()) if each["users"]]
+        stops = [replace(stop, due=stop.due - asked.base) for stop in stops]
         told = dict(zip(named, stops, strict=True))
-        exact = ExactTree.of(asked.tree, _used(alloc, asked.tree, case))
+        least = zip(case.floor, case.base, case.weight, strict=True)
+        floor = [(floor - base) / w for floor, base, w in least]
+        exact = ExactTree.of(asked.tree, _used(alloc, asked.tree, case), floor)
         some = np.array([len(columns) > 0 for columns in case.open_])
-        return cls(asked.tree, exact, asked.rank.tolist(), some, told)
+        left = asked.floor - asked.base
+        return cls(asked.tree, exact, asked.rank.tolist(), some, told, left)
 
     def rounds(self, lots: Sequence[Lot], parts: Sequence[Sequence[Part]]) -> list[StoppedRound]:
         """What is stopped together, in the order that is told. Who holds nothing is stopped where
-        its class begins, or with those of the round before while its group waits."""
+        its class begins, or with those of the round before while its group waits. Who holds no more
+        than its floor is stopped with the last of those who pay with it, or where its class begins."""
         found = list[StoppedRound]()
         for lot, each in zip(lots, parts, strict=True):
+            payers = {n: part.payers for part in each for n in part.users}
             for users in of_parts(lot, each):
-                none = not self.stops[lot.stage].due[users].any()
+                due = self.stops[lot.stage].due[users]
+                none = not due.any()
                 last = found[-1] if found and self.rank[found[-1].users[0]] == lot.rank else None
-                if not none:
+                if not none and self.at_floor(users, due).all():
+                    _with(found, users, payers.get(users[0], []), lot, self.rank)
+                elif not none:
                     found.append(StoppedRound(users, lot.stage))
                 elif last is None:
                     found.append(StoppedRound(users, lot.stage, True))
@@ -88,45 +103,144 @@ class GroupsTold:
                     found.insert(first, StoppedRound(users, lot.stage, True))
         return found
 
+    def at_floor(self, users: Sequence[int] | slice, due: Floats) -> Bools:
+        """Which users are due no more than their floor."""
+        floor = self.floor[users]
+        return np.asarray((floor > 0) & (due <= floor * (1 + AT_FLOOR)))
+
     def _waits(self, users: Sequence[int], stage: int) -> bool:
         """Whether the groups of users wait in a round."""
         point = self.stops[stage].reached.start
         own = [self.exact.own(n) for n in users]
         return all(g != ROOT and not point.v[g] > 0 for g in own)
 
-    def claim(self, parts: Sequence[StoppedRound]) -> tuple[GroupsClaim, list[float]]:
-        """Rounds in this order, and about what their levels are."""
+    def claim(self, parts: Sequence[StoppedRound]) -> tuple[GroupsClaim, list[float], list[int]]:
+        """Rounds in this order, about what their levels are, and where these rounds are among all
+        that are claimed."""
         some = self.some.tolist()
-        bare = [RoundClaim(part.users, {}, part.start) for part in parts]
+        bare = [RoundClaim(part.users, {}) for part in parts]
         whom = GroupsClaim(self.exact, self.rank, some, bare)
-        rounds, about = list[RoundClaim](), list[float]()
+        rounds, levels, own = list[RoundClaim](), list[float](), list[int]()
         known: dict[int, tuple[float, float]] = {}
-        mixed = len(set(self.rank)) > 1
+        line: tuple[dict[int, float], dict[int, float]] | None = None
         for j, part in enumerate(parts):
-            due = self.stops[part.stage].due
-            t = float(self.stops[part.stage].reached.start.t)
+            walk = self.stops[part.stage]
+            t = float(walk.reached.start.t)
             if j and whom.rank_of(j) != whom.rank_of(j - 1):
                 known = {}
-            asked = set(whom.asked(j))
-            if due_entries(self.tree) > 1:
-                asked |= {
-                    g for g in whom.alive[j] if mixed or (g in known and _near(known[g][0], t))
-                }
-                asked |= {whom.top(g) for g in asked}
-                tops = {whom.top(g) for g in asked}
-                asked |= {g for g in whom.alive[j] if whom.top(g) in tops}
-            if part.start:
-                size, level = dict.fromkeys(sorted(asked), 0), dict.fromkeys((ROOT, *asked), 1.0)
+            asked = sorted(self._asked(whom, j, t, known))
+            jump = None if part.start else _on_line(walk, whom.alive[j])
+            # the points between which it lies, each as if nobody were stopped there
+            each = list[dict[int, float]]()
+            if jump is not None:
+                of = (whom, j, asked)
+                one, level = self._round((), Kind.FROM, of, jump.start.held, t, known)
+                begins, waits = level, {g for g, r in one.size.items() if r in (WAITS, BEYOND)}
+                if line is not None and rounds[-1].kind == Kind.LINE and _near(line[0][ROOT], t):
+                    asked = [g for g in asked if g in line[0]]
+                    of, level = (whom, j, asked), {g: line[0][g] for g in (ROOT, *asked)}
+                    beyond = dict.fromkeys(asked, BEYOND)
+                    one = replace(one, size=beyond, kind=Kind.AGAIN, still=frozenset())
+                    begins = line[1]
+                end, top = self._round((), Kind.TO, of, jump.end.held, t, known)
+                end = self._beyond(end, jump.end.held, top, level, waits)
+                one = replace(one, floored=end.floored)
+                for point, at in ((one, level), (end, top)):
+                    rounds.append(point)
+                    levels += [at[g] for g in (ROOT, *point.size)]
+                each = [begins, top, level]
+            if jump is None:
+                kind = Kind.CLASS if part.start else Kind.STOP
+                due = self.floor if part.start else walk.due
+                one, level = self._round(part.users, kind, (whom, j, asked), due, t, known)
             else:
-                size, level = self._sizes(whom, j, sorted(asked), due, t, known)
-            rounds.append(RoundClaim(part.users, size, part.start))
-            about += [level[g] for g in (ROOT, *size)]
+                along = walk.reached.part
+                level = {g: each[0][g] + along * (each[1][g] - each[0][g]) for g in each[2]}
+                still = {g for g in end.size if _near(each[0][g], each[1][g])}
+                one = replace(end, users=part.users, kind=Kind.LINE, still=frozenset(still))
+            line = None if jump is None else (each[2], level)
+            own.append(len(rounds))
+            rounds.append(one)
+            levels += [level[g] for g in (ROOT, *one.size)]
+            levels += [] if jump is None else [walk.reached.part]
             for g in {g for n in part.users for g in self.exact.above[n]}:
                 known[g] = t, level[g]
-            for g in size:
+            for g in one.size:
                 if g in known:
                     known[g] = known[g][0], level[g]
-        return GroupsClaim(self.exact, self.rank, some, rounds), about
+        return GroupsClaim(self.exact, self.rank, some, rounds), levels, own
+
+    def _asked(
+        self, whom: GroupsClaim, j: int, t: float, known: Mapping[int, tuple[float, float]]
+    ) -> set[int]:
+        """Groups whose levels a round asks for."""
+        asked = set(whom.asked(j))
+        if due_entries(self.tree) > 1:
+            mixed, floors = len(set(self.rank)) > 1, self.floor > 0
+            asked |= {
+                g
+                for g in whom.alive[j]
+                if mixed
+                or (g in known and _near(known[g][0], t))
+                or floors[self.exact.below[g]].any()
+            }
+            tops = {whom.top(g) for g in asked}
+            asked |= {g for g in whom.alive[j] if whom.top(g) in tops}
+        return asked
+
+    def _round(
+        self,
+        users: Sequence[int],
+        kind: Kind,
+        of: tuple[GroupsClaim, int, Sequence[int]],
+        due: Floats,
+        t: float,
+        known: Mapping[int, tuple[float, float]],
+    ) -> tuple[RoundClaim, dict[int, float]]:
+        """A round at which everybody is due that much, and about what its levels are.
+
+        Parameters
+        ----------
+        of : rounds in order, which of them, and the groups whose levels are asked for.
+        """
+        whom, j, groups = of
+        if kind == Kind.CLASS:
+            size, still = dict.fromkeys(groups, 0), set[int]()
+            level = dict.fromkeys((ROOT, *groups), 0.0)
+        else:
+            size, still, level = self._sizes(whom, j, groups, due, t, known)
+        if kind != Kind.FROM:
+            last = {g for g in still if g in known and _near(known[g][0], t)}
+            size.update(dict.fromkeys(last, STAYS))
+            still = set()
+        least = np.flatnonzero(self.at_floor(slice(None), due)).tolist()
+        own = ((n, self.exact.own(n)) for n in least if whom.free(j, n))
+        floored = frozenset(n for n, g in own if g == ROOT or g in size)
+        return RoundClaim(users, size, floored, kind, frozenset(still)), level
+
+    def _beyond(
+        self,
+        one: RoundClaim,
+        due: Floats,
+        level: dict[int, float],
+        before: Mapping[int, float],
+        waits: Set[int],
+    ) -> RoundClaim:
+        """The end of a line, with groups that have more than their target there.
+
+        Parameters
+        ----------
+        before : levels where the line begins. waits : groups that have more than their target there.
+        """
+        tree, size = self.tree, dict(one.size)
+        most, idle = tree.summed(tree.use * due[:, None]).max(axis=1), set[int]()
+        for g, r in one.size.items():
+            up = int(tree.parent[g])
+            over = r != WAITS and most[g] > level[up] * float(tree.weight[g]) * (1 + SAME)
+            if over or up in idle or (r == WAITS and before[g] > 0) or r == STAYS:
+                size[g], level[g] = BEYOND, before[g]
+                idle |= {g} if g in waits or up in idle else set()
+        return replace(one, size=size)
 
     def _sizes(
         self,
@@ -135,19 +249,22 @@ class GroupsTold:
         groups: Sequence[int],
         due: Floats,
         t: float,
-        known: dict[int, tuple[float, float]],
-    ) -> tuple[dict[int, int], dict[int, float]]:
-        """Of these groups the entry that is their size, and about their level; that of the root."""
+        known: Mapping[int, tuple[float, float]],
+    ) -> tuple[dict[int, int], set[int], dict[int, float]]:
+        """Of these groups the entry that is their size, those that stand still while the root does,
+        with no level yet or that of the round before, and about their levels; that of the root."""
         tree = self.tree
         amount = tree.summed(tree.use * due[:, None])
         most = amount.max(axis=1)
         most[tree.leaf] = due
         level: dict[int, float] = {}
         free = np.array([whom.free(j, n) for n in range(len(due))])
-        alive = whom.alive[j]
+        moves = free & ~self.at_floor(slice(None), due)
         moving = np.zeros(len(most), dtype=bool)
-        moving[tree.leaf[free]] = True
-        moving[list(alive)] = True
+        moving[tree.leaf[moves]] = True
+        moving[list(whom.alive[j])] = True
+        # what a group has whatever its own level is
+        least = tree.summed(tree.use * np.where(free, self.floor, due)[:, None]).max(axis=1)
         size: dict[int, int] = {}
         for g in (ROOT, *groups):  # parents come first
             below = np.flatnonzero((tree.parent == g) & moving)
@@ -156,21 +273,52 @@ class GroupsTold:
             level[g] = v if g != ROOT or not t > 0 else t
             if g == ROOT:
                 continue
-            up = tree.parent[g]
-            target = level[int(up)] * float(tree.weight[g])
-            if size.get(int(up)) == WAITS or (most[g] > target * (1 + SAME) and not v > 0):
-                size[g] = WAITS
-                continue
+            up = int(tree.parent[g])
+            target = level[up] * float(tree.weight[g])
+            if size.get(up) == WAITS or least[g] > target * (1 + SAME):
+                size[g], level[g] = WAITS, 0.0
+            elif most[g] > target * (1 + SAME):
+                size[g] = BEYOND
+        still = set[int]()
+        for g in [g for g in groups if g not in size]:
             top = np.flatnonzero(amount[g] >= most[g] * (1 - SAME))
-            mine = [n for n in self.exact.below[g] if free[n]]
-            grows = tree.use[mine].any(axis=0)
+            below = [n for n in self.exact.below[g] if moves[n]]
+            grows = tree.use[[n for n in below if size.get(self.exact.own(n)) != WAITS]].any(axis=0)
             both = [int(r) for r in top if grows[r]]
-            stuck = [int(r) for r in top if not grows[r]]
-            size[g] = both[0] if both else stuck[0]
+            size[g] = both[0] if both else int(top[0])
             last = known.get(g)
-            if not both and last is not None and _near(last[0], t) and _near(last[1], v):
-                size[g] = STAYS
-        return size, {g: v if v > 0 else 1.0 for g, v in level.items()}
+            if not both and (last is None or _near(last[1], level[g])):
+                still.add(g)
+        return dict(sorted(size.items())), still, level
+
+
+def _on_line(walk: RoundWalk, alive: Set[int]) -> Jump | None:
+    """The jump of several levels in whose midst a round is; None where there is none."""
+    jump, part = walk.reached.jump, walk.reached.part
+    if jump is None or not 0 < part < 1:
+        return None
+    moved = np.flatnonzero(jump.end.v != jump.start.v).tolist()
+    parent = jump.start.tree.parent
+    alone = len(moved) == 1 and parent[moved[0]] == ROOT
+    return None if alone and not any(parent[g] == moved[0] for g in alive) else jump
+
+
+def _with(
+    found: list[StoppedRound],
+    users: list[int],
+    payers: Sequence[int],
+    lot: Lot,
+    rank: Sequence[int],
+) -> None:
+    """Stop users at their floors with the last of those who pay with them, or where their class
+    begins: that is before the level at which a floor is passed."""
+    paying, own = set(payers).difference(users), [rank[one.users[0]] for one in found]
+    for k in reversed(range(len(found))):
+        if own[k] == lot.rank and (found[k].start or paying.intersection(found[k].users)):
+            found[k] = found[k]._replace(users=[*found[k].users, *users])
+            return
+    first = own.index(lot.rank) if lot.rank in own else len(found)
+    found.insert(first, StoppedRound(users, lot.stage, True))
 
 
 def of_parts(lot: Lot, parts: Sequence[Part]) -> list[list[int]]:

@@ -187,7 +187,7 @@ def test_an_inverse_that_is_far_off_encloses_no_less(inverse: float) -> None:
 
     one = np.ones(1, dtype=np.int64)
     system = ScaledSystem([{0: 1}], one, one, csc_array([[1.0]]), Rough())
-    wide = system._wide(np.array([3.0]))
+    wide = system.wide(np.array([3.0]))
     assert wide is not None
     assert 3.0 <= wide[0] <= 3.0 * max(1.0, inverse / (2 - inverse)) * (1 + 1e-8)
 
@@ -199,4 +199,4 @@ def test_an_inverse_further_off_than_half_encloses_nothing() -> None:
 
     one = np.ones(1, dtype=np.int64)
     system = ScaledSystem([{0: 1}], one, one, csc_array([[1.0]]), Rough())
-    assert system._wide(np.array([3.0])) is None
+    assert system.wide(np.array([3.0])) is None

@@ -9,7 +9,6 @@ import pytest
 import fairopt as fo
 from fairopt.certificates import judged
 from fairopt.certificates.enclosed_search import enclosed_levels
-from fairopt.certificates.exact_search import taken
 from fairopt.certificates.exact_verdict import ALL_ROUNDS
 from tests.certificates.test_nearby import giving_way
 from tests.oracles import draws, nested, spoils
@@ -71,7 +70,7 @@ def test_levels_in_groups_are_those_of_the_definition(seed: int) -> None:
         assert "infeasible" in str(fault)
         return
     answer = nested.answer(inst, draws.notion(how), **how)
-    if inst.tree.flat or answer.rounds is None or not taken(answer):
+    if inst.tree.flat or answer.rounds is None:
         return
     found = enclosed_levels(answer)
     assert found is not None
@@ -79,6 +78,59 @@ def test_levels_in_groups_are_those_of_the_definition(seed: int) -> None:
         assert low <= share <= high
     for name, spoiled in spoils.ways(answer, rng):
         assert not fo.certify(spoiled).certified, name
+
+
+LINES = [24, 25, 48, 65, 68, 69, 93, 96, 102, 115, 143, 174]
+"""seeds of clusters with rounds in the midst of jumps"""
+
+
+def jumping(seed: int) -> fo.Instance:
+    """Groups in groups whose members need different resources, so that targets jump; some with
+    guarantees or classes."""
+    rng = np.random.default_rng([seed, 11])
+    n, i, r = int(rng.integers(4, 8)), int(rng.integers(1, 3)), int(rng.integers(2, 4))
+    users, resources = [f"u{k}" for k in range(n)], [f"r{k}" for k in range(r)]
+    demand = rng.integers(1, 4, (n, r)) * (rng.random((n, r)) < 0.5)
+    demand[np.arange(n), rng.integers(0, r, n)] += 1
+    capacity = rng.integers(8, 30, (i, r)).astype(float)
+    placement = rng.random((n, i)) < 0.7
+    placement[np.arange(n), rng.integers(0, i, n)] = True
+    groups = []
+    for k in range(int(rng.integers(2, 5))):
+        parent = None if k == 0 or rng.random() < 0.2 else f"g{rng.integers(0, k)}"
+        groups.append(fo.Group(f"g{k}", parent, float(rng.integers(1, 4))))
+    more: dict = {}
+    if seed % 3 == 0:
+        more["guarantees"] = [fo.Guarantee(str(rng.choice(users)), "r0", 1.0)]
+    if seed % 3 == 1:
+        more["priority"] = {user: int(rng.integers(0, 2)) for user in users}
+    return fo.Instance(
+        demand.astype(float),
+        capacity,
+        placement,
+        rng.integers(1, 4, n).astype(float),
+        np.where(rng.random(n) < 0.3, rng.integers(1, 8, n), np.inf),
+        users=users,
+        resources=resources,
+        quotas=fo.Quotas(groups, {user: rng.choice(groups).name for user in users}, **more),
+    )
+
+
+@pytest.mark.parametrize("seed", [*range(12), *LINES])
+def test_jumps_of_several_levels_are_those_of_the_definition(seed: int) -> None:
+    inst = jumping(seed)
+    how = {"criterion": "drf", "measure": "dominant", "above": seed % 4 == 0}
+    notion = fo.MaxMin(over="above" if how["above"] else "floor", measure="dominant")
+    exact = nested.shares(nested.of_instance(inst, **how))[0]
+    answer = nested.answer(inst, notion, **how)
+    found = enclosed_levels(answer)
+    assert found is not None
+    for low, high, share in zip(found.low, found.high, exact, strict=True):
+        assert low <= share <= high
+    for name, spoiled in spoils.ways(answer, np.random.default_rng(seed)):
+        assert not fo.certify(spoiled).certified, name
+    if seed in LINES:
+        assert any(0 < one["jump"] < 1 for one in answer.rounds or ())
 
 
 KINDS = ("tree", "tree limit", "tree bound quota", "tree priority", "tree limit quota priority")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import fairopt as fo
 from fairopt.certificates.exact_levels import ExactCase, proved
 from fairopt.certificates.exact_search import exact_levels
+from fairopt.formulas.entitled import entitled
 from fairopt.formulas.lowered import QUOTA, lower
 from fairopt.instance.generate import random_instance
 from tests.certificates.test_nearby import changing_places, draw
@@ -121,7 +122,7 @@ def test_forged_tasks_and_prices_prove_nothing_wrong(seed: int, data: st.DataObj
     """Whatever tasks and prices the judge is handed: small whole numbers, which often hit."""
     inst = small(seed)
     alloc = solved(inst, fo.MaxMin("tasks"))
-    case = ExactCase.of(alloc, lower(inst, alloc.score), np.zeros(inst.shape[0], dtype=int))
+    case = ExactCase.of(alloc, lower(inst, alloc.score), entitled(inst, alloc.score, alloc.kind))
     bottom = data.draw(st.sampled_from([1, 2, 6, 12]))
     whole = st.integers(-1, 2 * bottom)
     x = data.draw(st.lists(whole, min_size=len(case.owner), max_size=len(case.owner)))
@@ -140,9 +141,9 @@ def test_by_hand() -> None:
     assert levels.level == (Fraction(9, 2), Fraction(3, 4))
     assert levels.share == (Fraction(9, 2), Fraction(3, 2))
     assert levels.rounds == (("u2",), ("u1",))
-    case = ExactCase.of(
-        fo.solve(inst, fo.MaxMin("tasks")), lower(inst, np.ones((2, 1))), np.zeros(2, dtype=int)
-    )
+    alloc = fo.solve(inst, fo.MaxMin("tasks"))
+    asked = entitled(inst, alloc.score, alloc.kind)
+    case = ExactCase.of(alloc, lower(inst, np.ones((2, 1))), asked)
     limit, all_ = {1: 1}, {0: 1}
     assert proved(case, [9, 3], 2, [([1], limit), ([0], all_)]) is not None
     assert proved(case, [9, 3], 2, [([1], limit)]) is None  # nothing stops the first
@@ -190,7 +191,7 @@ def test_scores_and_rows_are_not_rounded() -> None:
     inst = inst.replace(quotas=fo.Quotas(quotas=more))
     alloc = solved(inst, fo.MaxMin("drf"))
     low = lower(inst, alloc.score)
-    case = ExactCase.of(alloc, low, np.zeros(2, dtype=int))
+    case = ExactCase.of(alloc, low, entitled(inst, alloc.score, alloc.kind))
     part = Fraction(0.3) / 9 / Fraction(10.1)  # of the mode that takes least
     assert [Fraction(u, case.unit[0]) for u in case.score[:2]] == [part, part * Fraction(10.1)]
     [k] = np.flatnonzero(low.kind == QUOTA).tolist()

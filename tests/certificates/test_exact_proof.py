@@ -17,7 +17,9 @@ from fairopt.certificates.exact_search import exact_levels
 from fairopt.certificates.exact_verdict import ALL_ROUNDS
 
 
-def case(rows, owner, score=None, flows=(), weight=None, rank=None, shut=(), unit=None):
+def case(
+    rows, owner, score=None, flows=(), weight=None, rank=None, shut=(), unit=None, floor=None, base=None
+):
     """rows : ({column: entry}, right side). flows : (low, high) of the columns after the tasks."""
     users, size = max(owner) + 1, len(owner) + len(flows)
     column = [{k: row[c] for k, (row, _) in enumerate(rows) if c in row} for c in range(size)]
@@ -34,6 +36,8 @@ def case(rows, owner, score=None, flows=(), weight=None, rank=None, shut=(), uni
         [None if high is None else F(high) for _, high in flows],
         [F(w) for w in weight or [1] * users],
         list(rank or [0] * users),
+        [F(v) for v in floor or [0] * users],
+        [F(v) for v in base or [0] * users],
     )
 
 
@@ -54,6 +58,11 @@ CROSSED = case([({0: 1, 1: 1}, 3), ({0: 1, 1: 2}, 4)], [0, 1])
 CLASSES = case([({0: 1, 1: 1}, 2)], [0, 1], rank=[1, 0])
 SHUT = case([({0: 1, 1: 1}, 2), ({1: 1}, 0)], [0, 1], shut=[1])
 HEAVY = case([({0: 1, 1: 1}, 3)], [0, 1], weight=[2, 1])
+SHARED = [({0: 1, 1: 1}, 4)]
+PROMISED = case(SHARED, [0, 1], floor=[3, 0])
+LESS = case(SHARED, [0, 1], floor=[1, 0])
+ABOVE = case(SHARED, [0, 1], floor=[2, 0], base=[2, 0])
+LATER = case(SHARED, [0, 1], floor=[1, 0], rank=[1, 0])
 
 
 ASKED = [
@@ -104,6 +113,19 @@ ASKED = [
     (HEAVY, [4, 1], 1, [([0, 1], {0: 1})], None),  # more than there is
     (HEAVY, [0, 0], 0, [([0, 1], {0: 1})], None),
     (HEAVY, [-2, -1], -1, [([0, 1], {0: 1})], None),
+    (PROMISED, [3, 1], 1, [([1], {0: 1})], [3, 1]),  # whoever holds its floor is proved as well
+    (PROMISED, [6, 2], 2, [([0, 1], {0: 1})], [3, 1]),
+    (PROMISED, [3, 1], 1, [([0], {0: 1})], None),  # by then the other has more than it is due
+    (PROMISED, [2, 2], 1, [([0, 1], {0: 1})], None),  # less than is promised
+    (LESS, [3, 1], 1, [([1], {0: 1})], None),  # more than is promised
+    (LESS, [1, 3], 1, [([1], {0: 1})], None),  # the first one's turn comes sooner
+    (LESS, [1, 3], 1, [([0], {0: 1}), ([1], {0: 1})], None),
+    (LESS, [2, 2], 1, [([0, 1], {0: 1})], [2, 2]),
+    (ABOVE, [3, 1], 1, [([0, 1], {0: 1})], [1, 1]),
+    (ABOVE, [2, 2], 1, [([0], {0: 1}), ([1], {0: 1})], None),
+    (LATER, [1, 3], 1, [([1], {0: 1}), ([0], {0: 1})], [1, 3]),
+    (LATER, [2, 2], 1, [([1], {0: 1}), ([0], {0: 1})], None),  # a later class has more
+    (LATER, [0, 4], 1, [([1], {0: 1}), ([0], {0: 1})], None),  # what it is promised comes first
 ]
 
 
@@ -121,13 +143,16 @@ def enclosed(of, x, bottom, prices):
     fixed = {c: F(v, bottom) for c, v in enumerate(x) if v}
     if any(v.denominator & (v.denominator - 1) for v in fixed.values()):
         return None  # only what is a power of two apart may be given
-    level = [F(s, u * bottom) / w for s, u, w in zip(of.shares(x), of.unit, of.weight, strict=True)]
+    share = [F(s, u * bottom) for s, u in zip(of.shares(x), of.unit, strict=True)]
+    level = [of.level(n, s) for n, s in enumerate(share)]
     key = list(zip(of.rank, level, strict=True))
+    floored = [n for n, s in enumerate(share) if of.floor[n] and s == of.floor[n]]
     groups = [[n for n, t in enumerate(level) if t == each] for each in sorted(set(level))]
-    groups = [[n for n in users if of.open_[n]] for users in groups]
+    groups = [[n for n in users if of.open_[n] and n not in floored] for users in groups]
     groups = [users for users in groups if users]
     first = np.cumsum([0, *map(len, groups)])[:-1].tolist()
-    held = TasksEnclosed.of(of, TasksClaim([], fixed, groups, [], first, [1.0] * len(groups)))
+    about = [1.0] * len(groups)
+    held = TasksEnclosed.of(of, TasksClaim([], fixed, groups, floored, [], first, about))
     assert held is not None
     parts = list[PricesEnclosed]()
     for users, price in prices:
@@ -138,9 +163,14 @@ def enclosed(of, x, bottom, prices):
             if mine
         }
         runs = {of.owner[c]: c for c in fixed if c < len(of.owner)}
-        home = {n: c for n, c in {**value, **runs}.items() if cost[c] and key[n] <= key[users[0]]}
+        last = max([key[n] for n in users if n not in floored] or [min(key[n] for n in users)])
+        home = {
+            n: c
+            for n, c in {**value, **runs}.items()
+            if cost[c] and (key[n] <= last or n in floored)
+        }
         whole = {k: F(p) for k, p in price.items()}
-        mine = [n for n in home if key[n] == key[users[0]]]
+        mine = [n for n in home if key[n] == last or (n in floored and key[n] > last)]
         part = PricesEnclosed.of(held, PricesClaim([], whole, home, mine, [], [], F(1)))
         assert part is not None
         parts.append(part)
@@ -161,7 +191,7 @@ def test_the_same_is_asked_of_what_equations_determine(of, x, bottom, prices, le
     for n, t in enumerate(level or ()):
         if found is not None:
             low, high = found.share(n)
-            assert low <= t * of.weight[n] <= high
+            assert low <= of.due(n, F(t)) <= high
 
 
 def test_rounds_are_told_in_order() -> None:
@@ -222,7 +252,7 @@ def test_a_home_that_holds_nothing_is_as_dear_as_at_the_prices_that_name_it() ->
     """The second class holds nothing, and may have three on a row with room: that its home costs
     something at the prices of the first class is no value of its share."""
     of = case([({0: 1, 2: 1}, 1), ({1: 1}, 3), ({2: 1}, 1)], [0, 0, 1], rank=[1, 0])
-    tasks = TasksEnclosed.of(of, TasksClaim([2], {}, [[1], [0]], [0, 2], [0, 1, 2], [1.0] * 3))
+    tasks = TasksEnclosed.of(of, TasksClaim([2], {}, [[1], [0]], [], [0, 2], [0, 1, 2], [1.0] * 3))
     assert tasks is not None and tasks.kept
 
     def part(row: int, home: dict[int, int], users: list[int]) -> PricesEnclosed:
