@@ -26,10 +26,11 @@ from fairopt.certificates.groups_told import GroupsTold, of_parts
 from fairopt.certificates.nearby.judged import looked_for
 from fairopt.certificates.nearby.rows import Lot
 from fairopt.formulas.entitled import entitled
+from fairopt.formulas.lowered import lower
 from fairopt.instance import Bools, Floats
 
 COLUMNS, ENTRIES = 20_000, 20_000_000
-"""most columns in use, and most of them times users and rows: some seconds"""
+"""most columns in use, and most of them times rows: some seconds"""
 RANK = 1e-10
 """part of an equation, measured at the answer, that others leave of it, and which counts as none"""
 EARLIER = 300
@@ -67,12 +68,16 @@ def enclosed_levels(alloc: Allocation) -> EnclosedLevels | None:
 
 def few(alloc: Allocation) -> bool:
     """Whether an answer is small enough to look for its levels."""
-    users, servers, resources = alloc.instance.shape
+    inst = alloc.instance
     columns = int(np.count_nonzero(alloc.by_way))
     rounds = alloc.level_prices if alloc.rounds is None else alloc.rounds
+    if inst.plain:
+        rows = inst.pool.size + int(np.isfinite(inst.limit).sum())
+    else:
+        rows = len(lower(inst, alloc.score).rhs)
     return (
         columns <= COLUMNS
-        and columns * (users + servers * resources) <= ENTRIES
+        and columns * rows <= ENTRIES
         and looked_for(alloc, 0 if rounds is None else len(rounds))
     )
 
