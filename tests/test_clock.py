@@ -129,9 +129,9 @@ def test_an_inner_limit_has_its_own_part(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_judge_out_of_time_does_no_more_than_look(
     notion: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of max-min it follows no errors through the levels, and nothing is searched; this took
+    """Nothing is searched, and of max-min no fractions are worked out; this took
     minutes on top of seconds, of clusters of thousands of users."""
-    from fairopt.certificates import carried, search
+    from fairopt.certificates import enclosed_search, search
 
     done: list[str] = []
 
@@ -139,7 +139,7 @@ def test_a_judge_out_of_time_does_no_more_than_look(
         own = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *a, **k: (done.append(name), own(*a, **k))[1])
 
-    counted(carried, "crowded")
+    counted(enclosed_search, "searches")
     counted(search, "stepped")
     inst = cluster(60, 12)
     late = fo.solve(inst, notion, uncertified="return", limit_s=NOW)

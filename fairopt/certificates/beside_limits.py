@@ -19,7 +19,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.carried import Bounds
+from fairopt.certificates.bounds import Bounds
 from fairopt.certificates.tolerance import ROUNDING, TOLERANCE
 from fairopt.instance import Bools, Floats, Ints
 

@@ -227,7 +227,9 @@ class GroupsEnclosed:
         line to its end."""
         claim = self.claim
         for h in self._above(g):
-            both = [[claim.over(k, h, r) for r in range(len(claim.tree.use[0]))] for k in (j - 1, j)]
+            both = [
+                [claim.over(k, h, r) for r in range(len(claim.tree.use[0]))] for k in (j - 1, j)
+            ]
             if claim.rounds[j].size[h] == BEYOND and all(
                 any(self._value(*form).low > 0 for form in forms) for forms in both
             ):

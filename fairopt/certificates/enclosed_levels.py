@@ -147,7 +147,9 @@ class TasksEnclosed:
             v.denominator & (v.denominator - 1) for v in claim.fixed.values()
         ):
             return None
-        times = claim.products(len(rows) - len([] if claim.targets is None else claim.targets.links))
+        times = claim.products(
+            len(rows) - len([] if claim.targets is None else claim.targets.links)
+        )
         if times and (len(claim.given) != size or not times.keys() <= set(chosen)):
             return None
         mine, last = [rows[k] for k in chosen], [right[k] for k in chosen]

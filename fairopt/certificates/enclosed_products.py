@@ -62,9 +62,12 @@ class _Bent:
         found = self.wanted - self.entries.times(number) * (1 << self.more)
         finer = self.more + self.least - BITS
         for k, products in self.times.items():
-            found[k] -= sum(
-                [f * number[a] * number[b] << (self.up[a] + self.up[b]) for f, a, b in products]
-            ) << finer
+            found[k] -= (
+                sum(
+                    [f * number[a] * number[b] << (self.up[a] + self.up[b]) for f, a, b in products]
+                )
+                << finer
+            )
         return found
 
     def tangent(self, number: Any) -> tuple[list[Equation], list[int]]:
@@ -109,9 +112,7 @@ def regular(
     bent = _Bent(rows, times, right, shift, about)
     if bent.least > BITS:
         return None
-    number = objects(
-        [as_whole(v, BITS - e) for v, e in zip(given, bent.column, strict=True)]
-    )
+    number = objects([as_whole(v, BITS - e) for v, e in zip(given, bent.column, strict=True)])
     scaled: ScaledSystem | None = None
     lifted, best = list[int](), None
     for step in range(STEPS):

@@ -23,14 +23,15 @@ from fairopt.certificates.exact_search import TURNS, ExactSearch, searches
 from fairopt.certificates.follows import normal
 from fairopt.certificates.groups_claim import ROOT, GroupsClaim
 from fairopt.certificates.groups_told import GroupsTold, of_parts
-from fairopt.certificates.nearby.judged import looked_for
-from fairopt.certificates.nearby.rows import Lot
+from fairopt.certificates.meant.lots import Lot
 from fairopt.formulas.entitled import entitled
 from fairopt.formulas.lowered import lower
 from fairopt.instance import Bools, Floats
 
 COLUMNS, ENTRIES = 20_000, 20_000_000
-"""most columns in use, and most of them times rows: some seconds"""
+"""most columns in use, and most of them times rows that several of them share: some seconds"""
+WORK = 100_000_000
+"""most eligible pairs times rounds"""
 RANK = 1e-10
 """part of an equation, measured at the answer, that others leave of it, and which counts as none"""
 EARLIER = 300
@@ -49,7 +50,7 @@ class EnclosedLevels(NamedTuple):
 
 
 def enclosed_levels(alloc: Allocation) -> EnclosedLevels | None:
-    """The levels of an answer that `exact_search.taken` takes; None where nothing is proved."""
+    """The levels of an answer; None where nothing is proved."""
     if not few(alloc) or clock.late():
         return None
     for search in searches(alloc):
@@ -57,7 +58,7 @@ def enclosed_levels(alloc: Allocation) -> EnclosedLevels | None:
             told = None
             if not alloc.instance.tree.flat:
                 asked = entitled(alloc.instance, alloc.score, alloc.kind)
-                told = GroupsTold.of(alloc, asked, search.case)
+                told = GroupsTold.of(alloc, asked, search.case, search.met)
                 if told is None:
                     return None
             found = _found(search, told)
@@ -68,18 +69,16 @@ def enclosed_levels(alloc: Allocation) -> EnclosedLevels | None:
 
 def few(alloc: Allocation) -> bool:
     """Whether an answer is small enough to look for its levels."""
-    inst = alloc.instance
     columns = int(np.count_nonzero(alloc.by_way))
-    rounds = alloc.level_prices if alloc.rounds is None else alloc.rounds
-    if inst.plain:
-        rows = inst.pool.size + int(np.isfinite(inst.limit).sum())
-    else:
-        rows = len(lower(inst, alloc.score).rhs)
-    return (
-        columns <= COLUMNS
-        and columns * rows <= ENTRIES
-        and looked_for(alloc, 0 if rounds is None else len(rounds))
-    )
+    told = alloc.level_prices if alloc.rounds is None else alloc.rounds
+    pairs = int(np.count_nonzero(alloc.instance.ways.eligible))
+    if columns > COLUMNS or pairs * (0 if told is None else len(told)) > WORK:
+        return False
+    low = lower(alloc.instance, alloc.score)
+    used = np.flatnonzero(alloc.by_way[low.way, low.server])
+    both = low.matrix.tocsc()[:, np.append(used, np.arange(low.columns, low.matrix.shape[1]))]
+    shared = int((np.bincount(both.indices, minlength=len(low.rhs)) > 1).sum())
+    return columns * shared <= ENTRIES
 
 
 def _found(search: ExactSearch, told: GroupsTold | None) -> EnclosedLevels | None:
@@ -155,28 +154,34 @@ def _tasks(
     given = np.array([float(v) for v in search.given])
     for _ in range(TURNS):
         flows = [c for c in range(tasks, len(given)) if c not in set(used)]
+        pinned = _pinned(search, used, must)
+        here = [c for c in used if c not in pinned]
+        # a row of nothing but these is an equation between numbers
+        rows_of = [k for k in (*must, *may) if not case.row[k].keys().isdisjoint(here)]
+        most = sum(k in priced for k in rows_of)
         of = (groups, floored)
-        matrix, size, ties = _matrix(search, used, given, of, [*must, *may], links, levels)
-        rows, columns = _chosen(matrix, len(matrix) - len(may))
+        matrix, size, ties = _matrix(search, here, given, of, rows_of, links, levels)
+        # a user of no column tells the level of its group alone
+        told = {g: n for g, users in enumerate(groups) for n in users if ties[n] is None}
+        matrix[:, [len(here) + g for g in told]] = 0.0
+        rows, columns = _chosen(matrix, len(links) + most)
         # each user of a group whose tasks its level determines has a column that stands for it
         homes = [c for c in ties.values() if c is not None]
-        basis = sorted([*homes, *[c for c in columns if c < len(used)]])
-        if len(columns) - len(basis) + len(homes) < len(groups):
+        basis = sorted([*homes, *[c for c in columns if c < len(here)]])
+        if len(columns) - len(basis) + len(homes) + len(told) < len(groups):
             return None  # a level that nothing determines
         # equations: of each user, then of each row
         order = [n for users in (*groups, floored) for n in users]
-        alone = [k for k, n in enumerate(order) if ties[n] is None]
-        chosen = [k for k, n in enumerate(order) if ties[n] is not None]
-        chosen += [alone[k] for k in rows if k < len(alone)]
-        each, more = [*must, *may], len(alone) + len(links)
-        mine = [each[k - more] for k in rows if k >= more]
-        full = [*must, *[k for k in mine if k not in priced]]
+        chosen = [k for k, n in enumerate(order) if ties[n] is not None or n in told.values()]
+        mine = [rows_of[k - len(links)] for k in rows if k >= len(links)]
+        full = [*[k for k in rows_of if k in priced], *[k for k in mine if k not in priced]]
         chosen += [len(order) + full.index(k) for k in mine]
-        chosen += [len(order) + len(full) + k - len(alone) for k in rows if len(alone) <= k < more]
-        kept = {used[c] for c in basis}
-        fixed = {c: search.given[c] for c in (*flows, *used) if c not in kept and search.given[c]}
-        about = [float(size[c]) for c in (*basis, *range(len(used), len(size)))]
-        unknown = [used[c] for c in basis]
+        chosen += [len(order) + len(full) + k for k in rows if k < len(links)]
+        kept = {here[c] for c in basis}
+        fixed = {c: search.given[c] for c in (*flows, *here) if c not in kept and search.given[c]}
+        fixed |= {c: v for c, v in pinned.items() if v}
+        about = [float(size[c]) for c in (*basis, *range(len(here), len(size)))]
+        unknown = [here[c] for c in basis]
         near = [*given[unknown].tolist(), *levels] if len(levels) else []
         claim = TasksClaim(unknown, fixed, groups, floored, full, chosen, about, targets, near)
         held = TasksEnclosed.of(case, claim)
@@ -187,6 +192,21 @@ def _tasks(
             return held
         used = [c for c in used if c not in gone]
     return None
+
+
+def _pinned(search: ExactSearch, used: Sequence[int], rows: Sequence[int]) -> dict[int, Fraction]:
+    """Of used columns of tasks that are alone in a row with a price, as at a limit, how many tasks
+    that is, where that is a float."""
+    case, mine, found = search.case, set(used), dict[int, Fraction]()
+    for k in rows:
+        both = [c for c in case.row[k] if c in mine]
+        if len(both) == 1 and both[0] < len(case.owner) and both[0] not in found:
+            row, tasks = case.row[k], len(case.owner)
+            lent = sum([a * search.given[c] for c, a in row.items() if c >= tasks], Fraction(0))
+            value = (case.rhs[k] - lent) / row[both[0]]
+            if value > 0 and not value.denominator & (value.denominator - 1):
+                found[both[0]] = value
+    return found
 
 
 def _tangents(targets: GroupsClaim, levels: Sequence[float]) -> list[dict[int, float]]:
@@ -211,9 +231,9 @@ def _matrix(
     links: Sequence[Mapping[int, float]],
     levels: Sequence[float],
 ) -> tuple[Floats, Floats, dict[int, int | None]]:
-    """Equations in floats between used columns and levels of groups, each in its size: those of
-    users of no column, links between levels, then rows, from which a column of each other user is
-    eliminated; sizes; the place of that column.
+    """Equations in floats between used columns and levels of groups, each in its size: links
+    between levels, then rows, from which a column of each user is eliminated; sizes; the place of
+    that column, None of users of no column.
 
     Parameters
     ----------
@@ -242,14 +262,11 @@ def _matrix(
     matrix = np.hstack([matrix * size, np.zeros((len(rows), len(groups)))])
     matrix /= np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)[:, None]
     ties: dict[int, int | None] = {}
-    alone = list[Floats]()
     for g, users in [*enumerate(groups), (FLOOR, floored)]:
         for n in users:
             mine = own.get(n)
             if mine is None:
                 ties[n] = None
-                alone.append(np.zeros(matrix.shape[1]))
-                alone[-1][len(used) + g] = g != FLOOR
                 continue
             home = ties[n] = max(mine, key=lambda j: worth[j])
             for j in mine:
@@ -263,7 +280,7 @@ def _matrix(
     for row, link in zip(linked, links, strict=True):
         for g, a in link.items():
             row[len(used) + g] = a * level[g]
-    return np.vstack([*alone, linked, matrix]), np.concatenate([size, level]), ties
+    return np.vstack([linked, matrix]), np.concatenate([size, level]), ties
 
 
 def _chosen(matrix: Floats, must: int) -> tuple[list[int], list[int]]:
@@ -292,7 +309,7 @@ def _prices(
 ) -> PricesEnclosed | None:
     """The prices of a part, in units of those of its lot."""
     case, system, tasks = search.case, search.system, len(search.case.owner)
-    price = lot.price[0] / system.row_unit
+    price = lot.price / system.row_unit
     used = [*held.place, *held.claim.fixed]
     payers, rows = set(part.payers), list(part.rows)
     home: dict[int, int] = {}
@@ -300,12 +317,12 @@ def _prices(
         if c < tasks and case.owner[c] in payers:
             home.setdefault(case.owner[c], c)
     if none := sorted(n for n in payers.difference(home) if case.open_[n]):
-        cost = system.columns.cost(lot.price[0])
+        cost = system.columns.cost(lot.price)
         for n in none:  # who holds nothing pays where it would pay least
             home[n] = min(case.open_[n], key=lambda c: cost[c] / system.columns.score[c])
     for _ in range(TURNS):
         about = {k: Fraction(float(price[k])) / search.unit(k) for k in rows}
-        first = max(rows, key=lambda k: float(lot.price[0, k] * system.size[k]))
+        first = max(rows, key=lambda k: float(lot.price[k] * system.size[k]))
         size = {k: float(about[k] / about[first]) for k in rows}
         others = [k for k in rows if k != first]
         touched = {c for k in rows for c in case.row[k]}

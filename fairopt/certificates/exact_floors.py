@@ -48,12 +48,17 @@ def exact_floors(
 
 
 def _bundles(alloc: Allocation) -> list[tuple[int, Floats, Floats]]:
-    """Of each bundle of a user whose tasks are everywhere the same: who, what a task takes, and
-    amounts (R,), NaN where none is named."""
+    """Of each bundle of a user, or of a group of one, whose tasks are everywhere the same: who,
+    what a task takes, and amounts (R,), NaN where none is named."""
     inst, rows = alloc.instance, alloc.instance.tree.guarantees
     if inst.demand.ndim > 2 or inst.modes is not None:
         return []
-    owner = {node: n for n, node in enumerate(inst.tree.leaf.tolist())}
+    parent, members = inst.tree.parent.tolist(), dict[int, list[int]]()
+    for n, node in enumerate(inst.tree.leaf.tolist()):
+        while node >= 0:
+            members.setdefault(node, []).append(n)
+            node = parent[node]
+    owner = {node: mine[0] for node, mine in members.items() if len(mine) == 1}
     amounts = dict[tuple[int, bytes], Floats]()
     for b in range(len(rows)):
         key = int(rows.node[b]), rows.servers[b].tobytes()

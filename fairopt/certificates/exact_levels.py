@@ -29,7 +29,6 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.exact_floors import exact_floors
 from fairopt.formulas.entitled import Entitled
 from fairopt.formulas.lowered import CAPACITY, QUOTA, Lowered, lower
-from fairopt.instance import Ints
 
 Prices = dict[int, int]
 """price of each row that has one"""

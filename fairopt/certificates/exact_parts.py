@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt.certificates.nearby.rows import Lot, valued
-from fairopt.certificates.nearby.system import System
+from fairopt.certificates.meant.lots import Lot, valued
+from fairopt.certificates.meant.system import System
 from fairopt.instance import Bools, Floats, Ints
 
 NEAR = 1e-9
@@ -36,12 +36,12 @@ def near(system: System, lot: Lot, used: Sequence[int] | Ints) -> tuple[Floats, 
     """(N,) the price of a unit of share, and columns (P + F,) that are as cheap: tasks, and flows
     that might as well not be at their bound, for what they take is as dear as what they give."""
     columns = system.columns
-    value: Floats = valued(system, lot.price, _mask(system, used))[0]
-    cost, worth = columns.cost(lot.price[0]), value[columns.of_column] * columns.score
+    value: Floats = valued(system, lot.price, _mask(system, used))
+    cost, worth = columns.cost(lot.price), value[columns.of_column] * columns.score
     cheap = (np.abs(cost - worth) <= NEAR * cost) & (worth > 0) & ~columns.shut
     low, high = system.bounds
     row, each, entry = columns.entries(system.tasks + np.arange(len(low)))
-    paid = entry * lot.price[0][row]
+    paid = entry * lot.price[row]
     net, gross = (np.bincount(each, part, len(low)) for part in (paid, np.abs(paid)))
     return value, np.concatenate(
         [cheap, (np.abs(net) <= NEAR * gross) & (gross > 0) & (low < high)]
@@ -64,14 +64,14 @@ def parts_of(system: System, lot: Lot, used: Ints, payers: Bools, tied: bool) ->
     flows = every[every >= system.tasks]
     both = np.concatenate([mine, flows])
     row, each, _ = columns.entries(both)
-    dear = lot.price[0][row] > 0
+    dear = lot.price[row] > 0
     row, each = row[dear], each[dear]
-    size = users + len(lot.price[0])
+    size = users + len(lot.price)
     node = np.concatenate([columns.of_column[mine], size + np.arange(len(flows))])[each]
     links = coo_array((np.ones(len(row)), (node, users + row)), shape=(size + len(flows),) * 2)
     _, name = connected_components(links, directed=False)
     found = []
-    rows = np.flatnonzero(lot.price[0] > 0)
+    rows = np.flatnonzero(lot.price > 0)
     for one in np.unique(name[users + rows]).tolist():
         owner = np.unique(columns.of_column[mine][name[columns.of_column[mine]] == one])
         found.append(

@@ -17,15 +17,14 @@ from fairopt.certificates.exact_levels import ExactCase, ExactLevels, Prices, pr
 from fairopt.certificates.exact_parts import NEAR, Part, near, parts_of
 from fairopt.certificates.levels import Order
 from fairopt.certificates.lifted import Sparse, solved
-from fairopt.certificates.nearby.begun import of_levels, of_rounds
-from fairopt.certificates.nearby.just_full import by_rows
-from fairopt.certificates.nearby.moves import at_bounds, inside
-from fairopt.certificates.nearby.point import cleared
-from fairopt.certificates.nearby.rows import Lot
-from fairopt.certificates.nearby.system import System
+from fairopt.certificates.meant.begun import of_levels, of_rounds
+from fairopt.certificates.meant.just_full import by_rows
+from fairopt.certificates.meant.lots import Lot, at_bounds, cleared, inside
+from fairopt.certificates.meant.system import System
+from fairopt.certificates.ruled.walk import PATH, path
 from fairopt.errors import UsageError
 from fairopt.formulas.entitled import Entitled, entitled
-from fairopt.instance import remembered
+from fairopt.instance import Bools, remembered
 
 MOST = 1_000
 """most columns in use: some seconds"""
@@ -43,28 +42,23 @@ def exact_levels(alloc: Allocation) -> ExactLevels | None:
 
     Raises
     ------
-    UsageError : another notion than max-min, groups or guarantees, or an answer without level
-        prices or rounds.
+    UsageError : another notion than max-min, groups, or an answer without level prices or rounds.
     """
     inst = alloc.instance
     if alloc.kind["name"] != "max-min":
         raise UsageError(f"exact levels: found {alloc.notion['name']}; wanted max-min")
-    if not (inst.tree.flat and taken(alloc)):
+    if not (inst.tree.flat and inst.linear and inst.start is None):
         raise UsageError(
-            "exact levels: found groups, or demand that bends; wanted none of these"
+            "exact levels: found groups, shares already had, or demand that bends; "
+            "wanted none of these"
         )
     if alloc.rounds is None and (alloc.level_prices is None or not inst.plain):
         raise UsageError("exact levels: found no level prices; wanted an answer of max-min")
     return searched(alloc)
 
 
-def taken(alloc: Allocation) -> bool:
-    """Whether levels in exact fractions are worked out for such a question of max-min."""
-    return alloc.instance.linear and alloc.instance.start is None
-
-
 def searches(alloc: Allocation) -> Iterator[ExactSearch]:
-    """Where an answer that `taken` takes tells to look."""
+    """Where an answer tells to look."""
     inst = alloc.instance
     with np.errstate(all="ignore"):
         system = System.of(alloc, np.maximum(alloc.shares, 0.0))
@@ -73,17 +67,16 @@ def searches(alloc: Allocation) -> Iterator[ExactSearch]:
             lots = of_levels(system, alloc, remembered(alloc, "_order", lambda: Order(alloc)))
         else:
             lots = of_rounds(system, alloc, asked)
-        search = ExactSearch.of(system, alloc, lots, asked)
-        if search is not None:
-            yield search
-        if (full := by_rows(system, lots, *system.held(alloc))) is not None:
-            search = ExactSearch.of(system, alloc, full, asked)
-            if search is not None:
-                yield search
+        for told in (lots, by_rows(system, lots, *system.held(alloc))):
+            # whose floor its target just meets may be at its floor, or on its way
+            for met in () if told is None else (True, False) if asked.floor.any() else (True,):
+                search = ExactSearch.of(system, alloc, told, asked, met)
+                if search is not None:
+                    yield search
 
 
 def searched(alloc: Allocation) -> ExactLevels | None:
-    """The levels of an answer without groups that `taken` takes; None where nothing is proved."""
+    """The levels of an answer without groups; None where nothing is proved."""
     if np.count_nonzero(alloc.by_way) > MOST:
         return None
     for search in searches(alloc):
@@ -108,6 +101,7 @@ class ExactSearch:
     use that are as cheap.
     used : columns of tasks in use, and flows between their bounds. given : (P + F,) about the
         amounts. full : rows that may be full. floored : who holds no more than its floor.
+    met : whether that is said of those, too, whose targets just meet their floors.
     """
 
     system: System
@@ -119,10 +113,11 @@ class ExactSearch:
     given: list[Fraction]
     full: list[int]
     floored: set[int]
+    met: bool
 
     @classmethod
     def of(
-        cls, system: System, alloc: Allocation, lots: Sequence[Lot], asked: Entitled
+        cls, system: System, alloc: Allocation, lots: Sequence[Lot], asked: Entitled, met: bool
     ) -> ExactSearch | None:
         """From the lots of an answer; None where they do not tell of everybody."""
         low = system.low
@@ -148,7 +143,7 @@ class ExactSearch:
         used = columns[(columns < low.columns) | inside(system, columns, amount)]
         left = system.left(columns, digits.of(amount, 2))[0]
         full = np.flatnonzero(np.abs(left) <= NEAR * system.size)
-        floored = (asked.floor > 0) & (alloc.shares <= asked.floor * (1 + AT_FLOOR))
+        floored = _floored(alloc, asked, met)
         parts, bundles = (
             [
                 parts_of(system, lot, used, (stage <= k) | floored, tied)
@@ -166,6 +161,7 @@ class ExactSearch:
             [Fraction(v) for v in x.tolist()],
             full.tolist(),
             set(np.flatnonzero(floored).tolist()),
+            met,
         )
 
     def found(self) -> tuple[list[Fraction], list[list[int]]] | None:
@@ -262,12 +258,12 @@ class ExactSearch:
         """The prices of a part, in units of those of its lot."""
         case, system = self.case, self.system
         tasks = len(case.owner)
-        price = lot.price[0] / system.row_unit
+        price = lot.price / system.row_unit
         rows, payers = part.rows, {n: j for j, n in enumerate(part.payers)}
         cheap = near(system, lot, self.used)[1]
         for _ in range(TURNS):
             about = {k: Fraction(float(price[k])) / self.unit(k) for k in rows}
-            first = max(rows, key=lambda k: float(lot.price[0, k] * system.size[k]))
+            first = max(rows, key=lambda k: float(lot.price[k] * system.size[k]))
             place = {k: j for j, k in enumerate([k for k in rows if k != first])}
             must, may = list[int](), list[int]()
             for c in sorted({c for k in rows for c in case.row[k]}):
@@ -318,6 +314,17 @@ class ExactSearch:
         return Fraction(self.case.row[k][c]) / Fraction(float(matrix.data[matrix.indptr[k]]))
 
 
+def _floored(alloc: Allocation, asked: Entitled, met: bool) -> Bools:
+    """(N,) who holds no more than its floor, and would be due less without; or as much, if `met`."""
+    found = (asked.floor > 0) & (alloc.shares <= asked.floor * (1 + AT_FLOOR))
+    if met or not found.any():
+        return np.asarray(found)
+    for stop in remembered(alloc, PATH, lambda: path(alloc, asked))[0]:
+        target = stop.reached.start.target[asked.tree.leaf] + asked.base
+        found[stop.users] &= (target < asked.floor * (1 - AT_FLOOR))[stop.users]
+    return np.asarray(found)
+
+
 def _sum(prices: Sequence[dict[int, Fraction]]) -> Prices:
     """The sum of prices, as integers."""
     found: dict[int, Fraction] = {}
@@ -328,4 +335,4 @@ def _sum(prices: Sequence[dict[int, Fraction]]) -> Prices:
     return {k: int(p * scale) for k, p in found.items() if p}
 
 
-__all__ = ["ExactSearch", "exact_levels", "searched", "searches", "taken"]
+__all__ = ["ExactSearch", "exact_levels", "searched", "searches"]

@@ -12,7 +12,7 @@ from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, 
 from fairopt.certificates.due import told_of
 from fairopt.certificates.enclosed_search import EnclosedLevels, enclosed_levels, few
 from fairopt.certificates.exact_levels import held
-from fairopt.certificates.exact_search import searched, taken
+from fairopt.certificates.exact_search import searched
 from fairopt.instance import remembered
 
 ALL_ROUNDS = "all rounds together, in exact fractions"
@@ -25,11 +25,6 @@ ROUNDED = 2.0**-50
 """what a logarithm loses in floats, at most, and more"""
 LARGEST = 2**1000
 """above is infinite"""
-
-
-def has_fractions(alloc: Allocation) -> bool:
-    """Whether levels of an answer are looked for in exact fractions, and nothing else certifies."""
-    return few(alloc) and taken(alloc)
 
 
 def in_fractions(
@@ -48,7 +43,7 @@ def in_fractions(
     verdict : by floats; its checks of rules hold. without : of its other checks those that this
         one takes the place of.
     """
-    found = _levels(told) if has_fractions(told) else None
+    found = _levels(told) if few(told) else None
     if found is None:
         return None
     mine = held(alloc)
@@ -113,4 +108,4 @@ def _float(value: Fraction) -> float:
     return float(value) if value < LARGEST else np.inf
 
 
-__all__ = ["LEVELS", "has_fractions", "in_fractions"]
+__all__ = ["LEVELS", "few", "in_fractions"]

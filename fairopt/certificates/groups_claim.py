@@ -276,4 +276,14 @@ class GroupsClaim:
         return g
 
 
-__all__ = ["BEYOND", "PART", "ROOT", "STAYS", "WAITS", "ExactTree", "GroupsClaim", "Kind", "RoundClaim"]
+__all__ = [
+    "BEYOND",
+    "PART",
+    "ROOT",
+    "STAYS",
+    "WAITS",
+    "ExactTree",
+    "GroupsClaim",
+    "Kind",
+    "RoundClaim",
+]

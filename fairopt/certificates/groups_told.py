@@ -25,10 +25,10 @@ from fairopt.certificates.groups_claim import (
     Kind,
     RoundClaim,
 )
-from fairopt.certificates.nearby.rows import Lot
+from fairopt.certificates.meant.lots import Lot
 from fairopt.certificates.ruled.walk import PATH, RoundWalk, path
 from fairopt.formulas.entitled import Entitled
-from fairopt.formulas.targets import Jump, TargetTree
+from fairopt.formulas.targets import Jump, PathPoint, TargetTree
 from fairopt.instance import Bools, Floats, remembered
 
 AT_FLOOR = 1e-12
@@ -53,7 +53,8 @@ class GroupsTold:
     Parameters
     ----------
     stops : round -> what everybody is due there. some : (N,) who may hold anything.
-    floor : (N,) the least of what is divided that everybody is due.
+    floor : (N,) the least of what is divided that everybody is due. met : whether those are at
+    their floors, too, whose targets just meet them.
     """
 
     tree: TargetTree
@@ -62,9 +63,12 @@ class GroupsTold:
     some: Bools
     stops: dict[int, RoundWalk]
     floor: Floats
+    met: bool
 
     @classmethod
-    def of(cls, alloc: Allocation, asked: Entitled, case: ExactCase) -> GroupsTold | None:
+    def of(
+        cls, alloc: Allocation, asked: Entitled, case: ExactCase, met: bool = True
+    ) -> GroupsTold | None:
         """None where rounds are not on the path of targets."""
         stops, wrong = remembered(alloc, PATH, lambda: path(alloc, asked))
         if wrong:
@@ -77,7 +81,7 @@ class GroupsTold:
         exact = ExactTree.of(asked.tree, _used(alloc, asked.tree, case), floor)
         some = np.array([len(columns) > 0 for columns in case.open_])
         left = asked.floor - asked.base
-        return cls(asked.tree, exact, asked.rank.tolist(), some, told, left)
+        return cls(asked.tree, exact, asked.rank.tolist(), some, told, left, met)
 
     def rounds(self, lots: Sequence[Lot], parts: Sequence[Sequence[Part]]) -> list[StoppedRound]:
         """What is stopped together, in the order that is told. Who holds nothing is stopped where
@@ -87,10 +91,10 @@ class GroupsTold:
         for lot, each in zip(lots, parts, strict=True):
             payers = {n: part.payers for part in each for n in part.users}
             for users in of_parts(lot, each):
-                due = self.stops[lot.stage].due[users]
-                none = not due.any()
+                walk = self.stops[lot.stage]
+                none = not walk.due[users].any()
                 last = found[-1] if found and self.rank[found[-1].users[0]] == lot.rank else None
-                if not none and self.at_floor(users, due).all():
+                if not none and self.at_floor(walk.due, walk.reached.start)[users].all():
                     _with(found, users, payers.get(users[0], []), lot, self.rank)
                 elif not none:
                     found.append(StoppedRound(users, lot.stage))
@@ -103,10 +107,13 @@ class GroupsTold:
                     found.insert(first, StoppedRound(users, lot.stage, True))
         return found
 
-    def at_floor(self, users: Sequence[int] | slice, due: Floats) -> Bools:
-        """Which users are due no more than their floor."""
-        floor = self.floor[users]
-        return np.asarray((floor > 0) & (due <= floor * (1 + AT_FLOOR)))
+    def at_floor(self, due: Floats, point: PathPoint | None) -> Bools:
+        """(N,) who is due no more than its floor, and would be due less without, or as much if
+        `met`; at no point of the path, where its class begins, everybody who has one."""
+        least = (self.floor > 0) & (due <= self.floor * (1 + AT_FLOOR))
+        if point is None or self.met:
+            return np.asarray(least)
+        return np.asarray(least & (point.target[self.tree.leaf] < self.floor * (1 - SAME)))
 
     def _waits(self, users: Sequence[int], stage: int) -> bool:
         """Whether the groups of users wait in a round."""
@@ -134,7 +141,7 @@ class GroupsTold:
             each = list[dict[int, float]]()
             if jump is not None:
                 of = (whom, j, asked)
-                one, level = self._round((), Kind.FROM, of, jump.start.held, t, known)
+                one, level = self._round((), Kind.FROM, of, jump.start.held, jump.start, known)
                 begins, waits = level, {g for g, r in one.size.items() if r in (WAITS, BEYOND)}
                 if line is not None and rounds[-1].kind == Kind.LINE and _near(line[0][ROOT], t):
                     asked = [g for g in asked if g in line[0]]
@@ -142,7 +149,7 @@ class GroupsTold:
                     beyond = dict.fromkeys(asked, BEYOND)
                     one = replace(one, size=beyond, kind=Kind.AGAIN, still=frozenset())
                     begins = line[1]
-                end, top = self._round((), Kind.TO, of, jump.end.held, t, known)
+                end, top = self._round((), Kind.TO, of, jump.end.held, jump.end, known)
                 end = self._beyond(end, jump.end.held, top, level, waits)
                 one = replace(one, floored=end.floored)
                 for point, at in ((one, level), (end, top)):
@@ -152,7 +159,8 @@ class GroupsTold:
             if jump is None:
                 kind = Kind.CLASS if part.start else Kind.STOP
                 due = self.floor if part.start else walk.due
-                one, level = self._round(part.users, kind, (whom, j, asked), due, t, known)
+                point = None if part.start else walk.reached.start
+                one, level = self._round(part.users, kind, (whom, j, asked), due, point, known)
             else:
                 along = walk.reached.part
                 level = {g: each[0][g] + along * (each[1][g] - each[0][g]) for g in each[2]}
@@ -194,7 +202,7 @@ class GroupsTold:
         kind: Kind,
         of: tuple[GroupsClaim, int, Sequence[int]],
         due: Floats,
-        t: float,
+        point: PathPoint | None,
         known: Mapping[int, tuple[float, float]],
     ) -> tuple[RoundClaim, dict[int, float]]:
         """A round at which everybody is due that much, and about what its levels are.
@@ -202,21 +210,22 @@ class GroupsTold:
         Parameters
         ----------
         of : rounds in order, which of them, and the groups whose levels are asked for.
+        point : of the path of targets; None where its class begins.
         """
         whom, j, groups = of
+        t, floored = 0.0 if point is None else float(point.t), self.at_floor(due, point)
         if kind == Kind.CLASS:
             size, still = dict.fromkeys(groups, 0), set[int]()
             level = dict.fromkeys((ROOT, *groups), 0.0)
         else:
-            size, still, level = self._sizes(whom, j, groups, due, t, known)
+            size, still, level = self._sizes(of, due, t, floored, known)
         if kind != Kind.FROM:
             last = {g for g in still if g in known and _near(known[g][0], t)}
             size.update(dict.fromkeys(last, STAYS))
             still = set()
-        least = np.flatnonzero(self.at_floor(slice(None), due)).tolist()
-        own = ((n, self.exact.own(n)) for n in least if whom.free(j, n))
-        floored = frozenset(n for n, g in own if g == ROOT or g in size)
-        return RoundClaim(users, size, floored, kind, frozenset(still)), level
+        own = [(n, self.exact.own(n)) for n in np.flatnonzero(floored).tolist() if whom.free(j, n)]
+        least = frozenset(n for n, g in own if g == ROOT or g in size)
+        return RoundClaim(users, size, least, kind, frozenset(still)), level
 
     def _beyond(
         self,
@@ -244,22 +253,21 @@ class GroupsTold:
 
     def _sizes(
         self,
-        whom: GroupsClaim,
-        j: int,
-        groups: Sequence[int],
+        of: tuple[GroupsClaim, int, Sequence[int]],
         due: Floats,
         t: float,
+        floored: Bools,
         known: Mapping[int, tuple[float, float]],
     ) -> tuple[dict[int, int], set[int], dict[int, float]]:
         """Of these groups the entry that is their size, those that stand still while the root does,
         with no level yet or that of the round before, and about their levels; that of the root."""
-        tree = self.tree
+        (whom, j, groups), tree = of, self.tree
         amount = tree.summed(tree.use * due[:, None])
         most = amount.max(axis=1)
         most[tree.leaf] = due
         level: dict[int, float] = {}
         free = np.array([whom.free(j, n) for n in range(len(due))])
-        moves = free & ~self.at_floor(slice(None), due)
+        moves = free & ~floored
         moving = np.zeros(len(most), dtype=bool)
         moving[tree.leaf[moves]] = True
         moving[list(whom.alive[j])] = True

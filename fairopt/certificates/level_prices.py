@@ -9,14 +9,12 @@ all its prices and again without those that are a tiny part of its money; any pr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.pushed import PAIRS
 from fairopt.certificates.tolerance import ROUNDING
 from fairopt.certificates.within import CheapestWithin
 from fairopt.formulas import rows
@@ -123,87 +121,6 @@ class Bills:
                 found[2, n] = np.where(over > ROUNDING * size, over, 0.0)
             idle = float((prices * inst.pool * self._left).sum())
         return LevelBill(found[0], found[1], found[2], found[3], idle, n, limits)
-
-    def turned(
-        self, k: int, money: float, too_dear: Ints, chooses: Bools
-    ) -> tuple[Ints, Floats, Floats]:
-        """Rows, and the part of each that users may ask for if money moves between servers; and for
-        each unit of money beyond that.
-
-        Parameters
-        ----------
-        money : that moves. too_dear : users that hold tasks on pairs dearer than their cheapest;
-            all they spend there moves too, and may go where tasks of theirs cost nothing.
-        chooses : (N,) who may run elsewhere if others push it out.
-        """
-        prices, inst, alloc = self.prices[k], self.alloc.instance, self.alloc
-        pool = np.where(inst.pool > 0, inst.pool, 1.0)
-        asked, free, other = (np.zeros(inst.pool.shape) for _ in range(3))
-        dear = np.flatnonzero(prices.any(axis=1))
-        at = _Columns(prices[dear], dear, np.setdiff1d(np.arange(len(prices)), dear), [])
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            for n in too_dear.tolist():
-                cost, score = np.zeros(len(prices)), np.where(inst.eligible[n], alloc.score[n], 0.0)
-                cost[dear] = self._cost(np.array([n]), at)[0]
-                each = np.where(score > 0, cost / score, np.inf)
-                above = each > each.min(initial=np.inf) * (1 + ROUNDING)
-                held = np.where(above, alloc.held[n], 0.0)
-                money += float(held @ cost)
-                tasks = np.where(each == 0, float(held @ score) / score, 0.0)
-                free += tasks[:, None] * inst.demand[n] / pool
-            for users in inst.blocks():
-                cost = self._cost(users, at)
-                demand = inst.demand[users]
-                demand = demand[:, dear] if demand.ndim == 3 else demand[:, None, :]
-                tasks = np.where((cost > 0) & inst.eligible[users][:, dear], 1.0 / cost, 0.0)
-                per = (money * tasks)[:, :, None] * demand
-                asked[dear] = np.maximum(asked[dear], per.max(axis=0, initial=0.0) / pool[dear])
-                per = tasks[chooses[users], :, None] * demand[chooses[users]]
-                other[dear] = np.maximum(other[dear], per.max(axis=0, initial=0.0) / pool[dear])
-        # of a row with a price, others give way
-        asked += free
-        asked[prices > 0] = other[prices > 0] = 0.0
-        row = np.flatnonzero((asked + other).ravel() > 0)
-        return row, np.minimum(asked.ravel()[row], 1.0), other.ravel()[row]
-
-    def elsewhere(self, k: int | None, users: Ints) -> tuple[Ints, Ints, Floats]:
-        """Of these users the rows of servers where they pay nothing at the k-th prices (of all
-        servers if None), and the part of each row that they take there for their whole share
-        (`crowds.Elsewhere`)."""
-        inst = self.alloc.instance
-        prices = np.zeros(inst.pool.shape) if k is None else self.prices[k]
-        everywhere = np.arange(len(prices))
-        cost = self._cost(users, _Columns(prices, everywhere, everywhere[:0], []))
-        n, i = np.nonzero(inst.eligible[users] & (cost <= 0))
-        user = users[n]
-        demand = inst.demand[user] if inst.demand.ndim == 2 else inst.demand[user, i]
-        tasks = self.share[user] / self.alloc.score[user, i]
-        takes = tasks[:, None] * demand / np.where(inst.pool > 0, inst.pool, 1.0)[i]
-        pair, r = np.nonzero(takes)
-        return n[pair], i[pair] * inst.shape[2] + r, takes[pair, r]
-
-    def several_prices(self, k: int, users: Ints) -> Callable[[], tuple[Ints, Floats]] | None:
-        """What these users pay for where at the k-th prices (`crowds.Choices`)."""
-        if ((self.prices[k] > 0).sum(axis=1) > 1).any():
-            return partial(self._parts, k, users)
-        return None
-
-    def _parts(self, k: int, users: Ints) -> tuple[Ints, Floats]:
-        """Of pairs that are cheapest, the user and what a unit of money pays for each row."""
-        prices, inst = self.prices[k], self.alloc.instance
-        everywhere = np.arange(len(prices))
-        cost = self._cost(users, _Columns(prices, everywhere, everywhere[:0], []))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            unit = np.where(inst.eligible[users], cost / self.alloc.score[users], np.inf)
-        least = unit.min(axis=1)[:, None]
-        n, i = np.nonzero((unit <= least * (1 + NEAR)) & (least > 0))
-        demand = inst.demand[users[n]] if inst.demand.ndim == 2 else inst.demand[users[n], i]
-        if len(n) > PAIRS:
-            return users[n], np.zeros((0, 0))
-        part = np.zeros((len(n), *prices.shape))
-        part[np.arange(len(n)), i] = demand * prices[i] / cost[n, i][:, None]
-        part = part.reshape(len(n), prices.size)
-        return users[n], part[:, part.any(axis=0)]
 
     def _cost(self, users: slice | Ints, at: _Columns) -> Floats:
         """(users, H) price of a task on these servers."""

@@ -8,8 +8,8 @@ capacity, a user n can rise by at most
 of its share while nobody at or below its level falls, whatever happens to users above. Those may
 hold too much of what stops n: the excess of a user l above n is the part of its share that it holds
 on servers where a task has a price, at most U_l / U_n - 1. What n's own prices leave open is the
-larger of its room and of the largest excess above it, both at the prices of one level; what lower
-levels leave open is carried on (`carried`).
+larger of its room and of the largest excess above it, both at the prices of one level. What lower
+levels leave open counts as well, so that of several levels this is no bound (`bounds`).
 
 A plain answer is a tree without groups: the users of one level are a round, told by the levels
 themselves. All rounds are computed at once here, from sums over the users in order of level.
@@ -17,15 +17,13 @@ themselves. All rounds are computed at once here, from sums over the users in or
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates.beside_limits import beside_limits
-from fairopt.certificates.carried import Bounds, Paid, Turn, Uses, carried
-from fairopt.certificates.crowds import Choices, moves
+from fairopt.certificates.bounds import Bounds, Paid, of_one_round
 from fairopt.certificates.feasibility import shrink
 from fairopt.certificates.level_prices import Bills, LevelBill
 from fairopt.certificates.tolerance import ROUNDING
@@ -50,7 +48,7 @@ class Order:
     share : (N,) of tasks times `factor`, so that all fit.
     room : (N,) of each user, at the prices that are best for it. excess : (N,) of each user, the
     part of its share that it holds of what stops those below it, at most what it is above them.
-    bounds : with the errors of other levels. rounds : levels that pass errors on to one another.
+    bounds : of one round. rounds : levels that pass errors on to one another.
     stage, best : (N,) the level of each user, and which of `bills` prove most of it; -1: its limit.
     """
 
@@ -65,7 +63,6 @@ class Order:
         self._last = np.searchsorted(self._level, self._level * (1 + TIE), side="right")
         self.stage = self._stages()
         self.bills = Bills(alloc, self.share, self.factor)
-        self._several = inst.eligible.sum(axis=1) > 1
         self.best = np.full(len(self.share), -1)
         self.room = _to_limit(alloc, self.share)
         best = self.room.copy()
@@ -87,15 +84,7 @@ class Order:
                     money[bill.capped] = bill.limits.second * self.share[bill.capped]
                 who = np.flatnonzero(money > 0)
                 dear = np.flatnonzero(bill.priced > 0)
-                paid[k] = _Bill(
-                    room,
-                    who,
-                    money[who],
-                    bill.cheapest[who],
-                    dear,
-                    bill.priced[dear],
-                    *self._turn(k, bill),
-                )
+                paid[k] = _Bill(room, who, money[who], bill.cheapest[who], dear, bill.priced[dear])
         paid = {k: bill for k, bill in paid.items() if (self.best == k).any()}
         self.excess = self._excess(paid)
         self.rounds = int(self.stage.max()) + 1
@@ -105,7 +94,7 @@ class Order:
             known = self._known(paid)
             beside = beside_limits(alloc, self.share, self.factor, self.best, known, least)
         self.rounds = self.rounds if beside is None else 1
-        self.bounds = self._carried(paid) if beside is None else beside
+        self.bounds = self._bounds(paid) if beside is None else beside
 
     def limits(self, k: int) -> tuple[Ints, Floats]:
         """Users at limits whose score depends on the server, and what the last unit of their share
@@ -124,31 +113,12 @@ class Order:
             at, rank = end, rank + 1
         return stage
 
-    def _carried(self, paid: dict[int, _Bill]) -> Bounds:
-        proofs, size, room = [], len(self.share), self._known(paid)
+    def _bounds(self, paid: dict[int, _Bill]) -> Bounds:
+        proofs = list[Paid]()
         for k, bill in paid.items():
             mine = np.flatnonzero(self.best == k)
-            each = self._money(bill)
-            with np.errstate(invalid="ignore"):
-                open_ = bill.room[mine] * each[mine]
-            # where a limit makes what is next dearer, money says less
-            open_[np.isin(mine, self.bills.capped)] = np.nan
-            turns = [
-                Turn(rank, bill.row, bill.asked, bill.each)
-                for rank in np.unique(self.stage[mine]).tolist()
-            ]
-            choices = Choices(
-                self._several,
-                np.flatnonzero(self.bills.prices[k]),
-                partial(self.bills.elsewhere, k),
-                self.bills.several_prices(k, np.flatnonzero(self.stage <= self.stage[mine].max())),
-            )
-            proofs.append(
-                Paid(mine, each[mine], bill.who, bill.money, bill.gives, open_, turns, choices)
-            )
-        if not int(self._last[0]) < size:
-            return carried(self.stage, room, self.excess, proofs, None, self.level)
-        return carried(self.stage, room, self.excess, proofs, self._uses(), self.level)
+            proofs.append(Paid(mine, self._money(bill)[mine], bill.who, bill.money, bill.gives))
+        return of_one_round(self._known(paid), self.excess, proofs)
 
     def _known(self, paid: dict[int, _Bill]) -> Floats:
         """(N,) room of each at the prices that are best for it."""
@@ -180,55 +150,6 @@ class Order:
         with np.errstate(divide="ignore", invalid="ignore"):
             above = np.where(self.level > 0, 1 - least[self.stage] / self.level, 0.0)
         return np.fmax(found, np.where(above > ROUNDING, above, 0.0))
-
-    def _uses(self) -> Uses:
-        """What each user holds of each row, and what it asks of rows to have more."""
-        alloc, inst = self._alloc, self._alloc.instance
-        n, i = np.nonzero(alloc.held)
-        held = alloc.held[n, i] * self.factor
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(self.share[n] > 0, held * alloc.score[n, i] / self.share[n], 0.0)
-        m, j, moved = self._moved()
-        nothing, asked = np.zeros(len(m)), np.concatenate([held, moved])
-        n, i = np.concatenate([n, m]), np.concatenate([i, j])
-        held, share = np.concatenate([held, nothing]), np.concatenate([share, nothing])
-        demand = inst.demand[n] if inst.demand.ndim == 2 else inst.demand[n, i]
-        need = demand / np.where(inst.pool > 0, inst.pool, 1.0)[i]
-        pair, r = np.nonzero(np.maximum(held, asked)[:, None] * need)
-        need, row = need[pair, r], i[pair] * inst.shape[2] + r
-        left = np.maximum(1.0 - alloc.utilisation.ravel() * self.factor, 0.0)
-        part = held[pair] * need
-        none = np.zeros(0, dtype=np.int64)
-        anywhere = Choices(self._several, none, partial(self.bills.elsewhere, None))
-        return Uses(
-            n[pair], row, part, share[pair], asked[pair] * need, left, None, self.level, anywhere
-        )
-
-    def _moved(self) -> tuple[Ints, Ints, Floats]:
-        """Users at limits, each server of a higher score than one where they run, and the tasks
-        that must move there for their whole share once more (`moves`)."""
-        alloc, none = self._alloc, np.zeros(0, dtype=np.int64)
-        found = [(none, none, np.zeros(0))]
-        for n in self.bills.capped.tolist():
-            score = np.where(alloc.instance.eligible[n], alloc.score[n], 0.0)
-            tasks = moves(score, alloc.held[n] * self.factor)
-            i = np.flatnonzero(tasks)
-            found.append((np.full(len(i), n), i, tasks[i]))
-        users, servers, moved = zip(*found, strict=True)
-        return np.concatenate(users), np.concatenate(servers), np.concatenate(moved)
-
-    def _turn(self, k: int, bill: LevelBill) -> tuple[Ints, Floats, Floats]:
-        """Rows, and the parts of them that may change hands at the k-th prices (`carried.Turn`)."""
-        # what is dear to users stopped later that have cheaper tasks is their excess
-        mine = self.stage[self.best == k]
-        done = self.stage <= mine.min(initial=len(self.stage))
-        over = np.where((bill.cheapest > 0) | done, bill.over, 0.0)
-        money = bill.idle + float(over.sum())
-        chooses = self._several & (self.stage <= mine.max(initial=-1))
-        if not (money > 0 or chooses.any()) or not self._last[0] < len(self.stage):
-            return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
-        # all that is held on pairs that are too dear may have to go
-        return self.bills.turned(k, money, np.flatnonzero(over > 0), chooses)
 
     def _rooms(self, bill: LevelBill) -> Floats:
         """(N,) room: money left, overpaid, or spent by users above, relative to the user's."""
@@ -271,8 +192,8 @@ class Order:
 class _Bill(NamedTuple):
     """What is kept of the bill at prices that are best for somebody.
 
-    room : (N,). who, money, gives : who pays, and how much (`carried.Paid`). dear, priced : who
-    holds a part of its share where tasks have a price, and that part. row, asked, each : `Turn`.
+    room : (N,). who, money, gives : who pays, and how much (`bounds.Paid`). dear, priced : who
+    holds a part of its share where tasks have a price, and that part.
     """
 
     room: Floats
@@ -281,9 +202,6 @@ class _Bill(NamedTuple):
     gives: Floats
     dear: Ints
     priced: Floats
-    row: Ints
-    asked: Floats
-    each: Floats
 
 
 def _to_limit(alloc: Allocation, share: Floats) -> Floats:

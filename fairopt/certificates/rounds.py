@@ -9,8 +9,10 @@ q_n the cheapest price of a unit of share and B the value of all that is priced,
 is the most by which n in Z_k could rise, relative. That is one side. On the other, who is stopped
 later may hold nothing that stops n, except what it is due by then (the `excess`), nor may others
 hold less than they are due by an amount of money that matters to n. And everybody holds what it is
-due (`off`). What one round leaves open is carried on into the later ones (`carried`), and the
-`residual` of a user is all of it together (docs/maths/prices.md, "Lexicographic max-min").
+due (`off`). Of one round the `residual` of a user is all of it together (docs/maths/prices.md,
+"Lexicographic max-min"). Of several rounds floats prove nothing, since what one leaves open is
+multiplied by the later ones: what everybody is due is proved in fractions (`exact_verdict`), or not
+at all.
 
 The rounds of an answer beside groups, guarantees, ceilings, lending, priorities or modes are told
 by it, and followed along the path of targets (`ruled.walk`). A plain answer is a flat tree, whose
@@ -36,11 +38,10 @@ from fairopt.allocation.check import (
 )
 from fairopt.certificates import words as plainly
 from fairopt.certificates.due import due, lowest, told
-from fairopt.certificates.exact_verdict import has_fractions
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.levels import Order
-from fairopt.certificates.nearby.verdict import at_nearby, in_its_fractions, of_rounds, worst
 from fairopt.certificates.rounds_proof import RoundsProof, prove, unproved
+from fairopt.certificates.rounds_verdict import in_its_fractions, of_rounds, worst
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Ruled
 from fairopt.certificates.ruled.walk import PATH, path
@@ -92,10 +93,17 @@ def against(
     share, (low, high) = alloc.shares, proof.intervals.ends  # type: ignore[attr-defined]
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.maximum(low / share, share / high)
+        off = np.nan_to_num(np.log(np.maximum(high / share, share / low)), nan=0.0)
     if not (apart > np.exp(tolerance)).any():
         return verdict
     return replace(
-        verdict, verdict=REFUTED, intervals=proof.intervals, notes=told(alloc, found, tolerance)
+        verdict,
+        verdict=REFUTED,
+        residual=float(off.max()),
+        undetermined=tuple(np.array(alloc.instance.users)[off > tolerance].tolist()),
+        intervals=proof.intervals,
+        notes=told(alloc, found, tolerance),
+        bounded=True,
     )
 
 
@@ -109,8 +117,8 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
 
 
 def at_once(alloc: Allocation, tolerance: float = TOLERANCE) -> bool:
-    """Whether an answer that tells its rounds is certified without a look at how far errors of
-    floats reach: what an engine asks that has another answer to try."""
+    """Whether an answer that tells its rounds is certified by these: what an engine asks that has
+    another answer to try."""
     with np.errstate(all="ignore"):
         found = _judged_once(alloc, tolerance, quick=True)
     if found.certified:
@@ -129,7 +137,7 @@ def _judged_once(alloc: Allocation, tolerance: float, quick: bool = False) -> Ce
         gap = float(order.room[int(np.argmin(alloc.levels))])
         notes = Sentences(lambda: tuple(plainly.notes(alloc)))
         verdict = _verdict(alloc, feasibility(alloc), (), found, gap, notes, tolerance)
-        return of_rounds(alloc, verdict, order, order.rounds, tolerance)
+        return of_rounds(alloc, verdict, order.rounds, tolerance)
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
     ruled = Ruled(alloc)
     kept = feasible.checks(ruled, asked.floor)
@@ -149,21 +157,15 @@ def _judged_once(alloc: Allocation, tolerance: float, quick: bool = False) -> Ce
 
     rounds = len(stops)
     if rounds > 1 and not wrong:
-        # where fractions, or the point nearby, prove everybody, nobody asks how far errors of
-        # floats reach
         verdict = of(unproved(shrunk, stops, factor))
-        if has_fractions(alloc):
-            exact = (
-                None if verdict.verdict == REFUTED else in_its_fractions(alloc, verdict, tolerance)
-            )
+        if verdict.verdict != REFUTED:
+            exact = in_its_fractions(alloc, verdict, tolerance)
             if exact is not None:
                 return exact
-        else:
-            verdict = at_nearby(alloc, verdict, None, rounds, tolerance)
-            if verdict.certified or quick:
-                return verdict
+        if quick:
+            return verdict
     verdict = of(remembered(alloc, "_proved", lambda: prove(shrunk, stops, factor)))
-    return verdict if wrong else of_rounds(alloc, verdict, None, rounds, tolerance)
+    return verdict if wrong else of_rounds(alloc, verdict, rounds, tolerance)
 
 
 def _verdict(

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from fairopt.certificates.carried import Bounds, Paid, carried
-from fairopt.certificates.ruled.answer import Bill, PricesGiven, Ruled
-from fairopt.certificates.ruled.uses import RuleRows
+from fairopt.certificates.bounds import Bounds, Paid, of_one_round
+from fairopt.certificates.ruled.answer import Bill, Ruled
 from fairopt.certificates.ruled.walk import RoundWalk
 from fairopt.certificates.tolerance import ROUNDING, TOLERANCE
 from fairopt.instance import Floats, Ints
@@ -70,18 +69,16 @@ def prove(ruled: Ruled, stops: list[RoundWalk], factor: float = 1.0) -> RoundsPr
     users = len(ruled.share)
     room, excess = np.full(users, np.inf), np.zeros(users)
     right = np.full(users, np.nan)
-    stage, proofs = np.zeros(users, dtype=np.int64), list[Paid]()
-    rows = RuleRows(ruled) if len(stops) > 1 else None
-    for k, stop in enumerate(stops):
+    proofs = list[Paid]()
+    for stop in stops:
         mine = stop.users
-        right[mine], stage[mine] = stop.due[mine], k
+        right[mine] = stop.due[mine]
         to_limit = _to_limit(ruled, stop.due)[mine]
         best = np.full(len(mine), np.inf)
         chosen, bills = np.full(len(mine), -1), list[_At]()
         for prices in ruled.cleaned(stop.prices):
             bill = ruled.bill(prices)
             above, missing, held = _at(ruled, stop, bill)
-            open_ = above + missing
             above = np.fmin(above, to_limit) + missing
             money = np.where(bill.cheapest > 0, bill.cheapest * stop.due, 0.0)
             # a round of little money beside all that is paid is lost in the rounding of that
@@ -90,45 +87,32 @@ def prove(ruled: Ruled, stops: list[RoundWalk], factor: float = 1.0) -> RoundsPr
             worst = np.maximum(above, held.max(initial=0.0)) + lost
             better = worst < best
             best[better], chosen[better] = worst[better], len(bills)
-            bills.append(_At(prices, bill, money, held, open_))
+            bills.append(_At(money, held))
             room[mine[better]] = above[better]
         # at its limit a user can rise at no prices
         capped = (to_limit <= TOLERANCE) & ~(best <= TOLERANCE)
         room[mine[capped]], chosen[capped] = to_limit[capped], -1
         for j, at in enumerate(bills):
             if (chosen == j).any():
-                paid = _paid(ruled, stop, at.money, mine[chosen == j], at.open[chosen == j])
+                proofs.append(_paid(ruled, stop, at.money, mine[chosen == j]))
                 excess = np.maximum(excess, at.held)
-                if rows:
-                    turn, choices = rows.turn(k, at.prices, at.bill, stop.done)
-                    paid = replace(paid, turns=[turn], choices=choices)
-                proofs.append(paid)
     off, short = ruled.apart(right)
-    uses = rows.uses([stop.due for stop in stops]) if rows else None
-    reached = () if ruled.tree.flat or len(stops) < 2 else [stop.reached for stop in stops]
-    excess_ = np.minimum(excess, 1.0)
-    bounds = carried(stage, room, excess_, proofs, uses, reached=reached)
+    bounds = of_one_round(room, np.minimum(excess, 1.0), proofs)
     return RoundsProof(room, excess, off, short, bounds, ruled.share, factor)
 
 
 class _At(NamedTuple):
-    """A round at some prices: the bill, what all pay, the excess (N,), and what is left open of
-    each user of the round."""
+    """A round at some prices: what all pay, and the excess (N,)."""
 
-    prices: PricesGiven
-    bill: Bill
     money: Floats
     held: Floats
-    open: Floats
 
 
-def _paid(ruled: Ruled, stop: RoundWalk, money: Floats, users: Ints, room: Floats) -> Paid:
+def _paid(ruled: Ruled, stop: RoundWalk, money: Floats, users: Ints) -> Paid:
     """What is paid at prices that prove these users. Who is due nothing is brought nothing."""
-    own = money[users]
-    own = np.where(stop.due[users] <= ruled.nothing[users], np.inf, own)
+    own = np.where(stop.due[users] <= ruled.nothing[users], np.inf, money[users])
     who = np.flatnonzero(money > 0)
-    with np.errstate(invalid="ignore"):
-        return Paid(users, own, who, money[who], money[who], room * own)
+    return Paid(users, own, who, money[who], money[who])
 
 
 def _at(ruled: Ruled, stop: RoundWalk, bill: Bill) -> tuple[Floats, Floats, Floats]:

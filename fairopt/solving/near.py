@@ -8,8 +8,8 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
-from fairopt.certificates.nearby.verdict import due_as
 from fairopt.certificates.proof import searched_beside
+from fairopt.certificates.rounds_verdict import due_as
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import BadInput, Fault, SolverFailure, UsageError
 from fairopt.formulas import families, welfare

@@ -18,7 +18,16 @@ from fairopt.certificates.exact_verdict import ALL_ROUNDS
 
 
 def case(
-    rows, owner, score=None, flows=(), weight=None, rank=None, shut=(), unit=None, floor=None, base=None
+    rows,
+    owner,
+    score=None,
+    flows=(),
+    weight=None,
+    rank=None,
+    shut=(),
+    unit=None,
+    floor=None,
+    base=None,
 ):
     """rows : ({column: entry}, right side). flows : (low, high) of the columns after the tasks."""
     users, size = max(owner) + 1, len(owner) + len(flows)

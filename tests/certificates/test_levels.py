@@ -115,11 +115,9 @@ def test_room_is_what_can_be_gained() -> None:
     np.testing.assert_allclose(rooms(alloc), [2.0, 0.0], atol=1e-12)
     certificate = judged(alloc)
     assert certificate.gap == pytest.approx(2.0)
-    # the other may have too much, all that it has beyond the first as far as this proof goes
-    assert certificate.undetermined == ("u1", "u2")
-    assert certificate.intervals[0] == pytest.approx((2.0, 6.0))
-    assert certificate.intervals[1] == pytest.approx((2.0, 4.0))
-    assert certificate.residual == pytest.approx(np.log(3))
+    # it tells two levels, of which these prices prove nothing
+    assert certificate.undetermined == ("u1", "u2") and not certificate.bounded
+    assert certificate.intervals[0] == (0.0, np.inf) and certificate.residual == np.inf
     # worked out, both are due 3
     proved = fo.certify(alloc)
     assert proved.verdict == "refuted"
@@ -219,7 +217,7 @@ def test_a_light_user_at_five_times_its_due_is_refused(attack: fo.Allocation) ->
     certificate = fo.certify(attack)
     assert not certificate.certified
     # it is at most at the level of the other, the fifth part of what it holds
-    assert certificate.residual == pytest.approx(np.log(5), rel=1e-6)
+    assert certificate.residual >= np.log(5)
     assert len(certificate.undetermined) == 1
     assert max(rooms(attack)) <= 1e-6  # nobody could rise by more: that side alone saw nothing
     assert exact_gap(attack) == 1
@@ -247,9 +245,10 @@ def test_the_residual_is_bracketed(part: float, holds: bool, side: str) -> None:
         wanted = float(alloc.tasks[0, 0] / alloc.totals[0])
     assert wanted == pytest.approx(part, rel=1e-3)
     certificate = fo.certify(alloc)
-    # what rounding leaves open of the light user, and the same part told more than once: what it
-    # gives up on a row, and what that brings the other, are added (see `carried`)
-    assert 0.99 * wanted <= certificate.residual <= 4.1 * wanted + 6e-7
+    # what rounding leaves open of the light user comes beside it; of several levels that are not
+    # those of fractions nothing is bounded
+    assert certificate.residual >= 0.99 * wanted
+    assert not certificate.bounded or certificate.residual <= 4.1 * wanted + 6e-7
     assert certificate.certified == holds
     assert float(exact_gap(alloc)) == pytest.approx(wanted, rel=1e-2)
 
@@ -260,8 +259,7 @@ def test_levels_are_one_within_one_part_in_a_billion(apart: float, one: bool) ->
     assert alloc.levels[2] / alloc.levels[0] - 1 == pytest.approx(apart, rel=1e-6)
     certificate = fo.certify(alloc)
     assert certificate.certified == one
-    # all that the third holds could go to one of the others, if it is above them
-    assert certificate.residual == pytest.approx(0.0 if one else np.log(2), abs=1e-6)
+    assert certificate.residual == pytest.approx(0.0 if one else np.inf, abs=1e-6)
 
 
 @pytest.mark.parametrize("price", [5e-324, 1e-310, 1e-200, 1.0, 1e200, 1.7e308])
@@ -269,8 +267,7 @@ def test_the_scale_of_prices_is_free_and_hides_nothing(price: float) -> None:
     t = 1e6 / 2.5
     assert fo.certify(two([1, 1], [1, 1.5], [t, t], price, capacity=1e6)).certified
     forged = two([1, 1], [1, 1.5], [5e5, 2.5e5], price, capacity=1e6)
-    wrong = (1e6 - 2.5e5 * 1.5) / (2.5e5 * 1.5)
-    assert fo.certify(forged).residual == pytest.approx(np.log1p(wrong))
+    assert fo.certify(forged).verdict == "refuted"
 
 
 def test_what_underflows_beside_another_price_proves_nothing() -> None:

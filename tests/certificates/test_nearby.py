@@ -1,4 +1,4 @@
-"""Max-min at a point nearby in twice a float's digits: beside exact fractions, and attacked."""
+"""Max-min where rounding is multiplied from round to round: beside exact fractions, and attacked."""
 
 from __future__ import annotations
 
@@ -6,26 +6,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 import fairopt as fo
 from fairopt.certificates import judged, rounds
-from fairopt.certificates.levels import Order
-from fairopt.certificates.nearby.by_parts import Parts
-from fairopt.certificates.nearby.judged import Nearby, nearby
-from fairopt.certificates.nearby.least import Least
-from fairopt.formulas.entitled import entitled
 from tests.rational import max_min_levels
 
 
 def exact(alloc: fo.Allocation) -> np.ndarray:
     """(N,) the levels in fractions."""
     return np.array([float(level) for level in max_min_levels(alloc.instance, alloc.score)])
-
-
-def point(alloc: fo.Allocation) -> Nearby | None:
-    """The point nearby of a plain answer."""
-    return nearby(alloc, entitled(alloc.instance, alloc.score, alloc.kind), Order(alloc))
 
 
 def draw(seed: int, users: int = 6) -> fo.Instance:
@@ -44,14 +33,6 @@ def draw(seed: int, users: int = 6) -> fo.Instance:
     limit = np.where(rng.random(users) < 0.3, rng.uniform(0.1, 1, users), np.inf)
     capacity = np.maximum(np.einsum("ni,nr->ir", held, demand), 1.0)
     return fo.Instance(demand, capacity, placement=placement, limit=limit)
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_the_point_nearby_is_the_optimum_to_the_last_digit(seed: int) -> None:
-    alloc = fo.solve(draw(seed), fo.MaxMin("tasks"))
-    found = point(alloc)
-    assert found is not None and found.room.max() < 1e-17 and found.far.max() < 1e-9
-    np.testing.assert_allclose(found.share / alloc.instance.weight, exact(alloc), rtol=4e-16)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -156,58 +137,6 @@ def test_levels_that_are_equal_but_for_rounding_become_one() -> None:
     )
     alloc = fo.solve(inst, fo.MaxMin("drf"))
     assert alloc.certificate is not None and alloc.certificate.certified
-
-
-def test_parts_solve_what_all_rows_solve_at_once() -> None:
-    """Slices of two rows and of short rows of one user; a row over a user's columns in all slices;
-    a slice with a row twice. Beside the pseudo-inverse of all rows."""
-    rng = np.random.default_rng(3)
-    slices, users = 60, 5
-    columns = slices * users * 2
-    owner, slice_ = np.arange(columns) // 2 % users, np.arange(columns) // (2 * users)
-    own = rng.uniform(0.5, 2, columns)
-    rows = [np.where(slice_ == t, rng.random(columns), 0.0) for t in range(slices) for _ in "ab"]
-    rows += [((slice_ == t) & (owner == n)).astype(float) for t in range(slices) for n in (1, 3)]
-    rows += [np.where(owner == 2, rng.random(columns), 0.0), np.where(slice_ < 0, 1.0, rows[7])]
-    matrix = np.array(rows)
-    parts = Parts.of(csr_array(matrix), own, owner)
-    assert parts is not None and len(parts.beside) == 1
-    users_own = np.where(owner == np.arange(users)[:, None], own, 0.0)
-    users_own /= np.linalg.norm(users_own, axis=1)[:, None]
-    alone = matrix - (matrix @ users_own.T) @ users_own
-    inverse = np.linalg.pinv(alone, rcond=1e-12)
-    wanted, apart = rng.random(len(matrix)), rng.random(columns)
-    apart -= users_own.T @ (users_own @ apart)
-    np.testing.assert_allclose(parts.solve(wanted), inverse @ wanted, atol=1e-9)
-    np.testing.assert_allclose(parts.fit(apart), inverse.T @ apart, atol=1e-9)
-    size = np.linalg.svd(alone, compute_uv=False)
-    size = size[size > 1e-12 * size[0]]
-    assert len(size) < len(matrix)
-    assert parts.least == pytest.approx(size[-1] / size[0], rel=1e-2)
-
-
-def test_rows_that_are_all_linked_have_no_parts() -> None:
-    rng = np.random.default_rng(0)
-    assert Parts.of(csr_array(rng.random((40, 80))), np.ones(80), np.arange(80) % 4) is None
-
-
-def test_a_least_change_keeps_users_and_rows() -> None:
-    """Beside the pseudo-inverse of the whole system, a row of one column among the rows."""
-    rng = np.random.default_rng(0)
-    rows, columns = 4, 9
-    matrix = np.where(rng.random((rows, columns)) < 0.7, rng.random((rows, columns)), 0.0)
-    matrix[3] = 0
-    matrix[3, 2] = 1.5
-    owner, own = np.arange(columns) % 3, rng.random(columns)
-    row, each = np.nonzero(matrix)
-    least = Least(rows, row, each, matrix[row, each], owner, own)
-    users = np.where(owner == np.arange(3)[:, None], own, 0.0)
-    wanted = np.concatenate([rng.random(rows), rng.random(3)])
-    change = least.change(wanted[:rows], wanted[rows:])
-    both = np.vstack([matrix, users])
-    np.testing.assert_allclose(both @ change, wanted, atol=1e-12)
-    price = least.fit(both.T @ wanted)
-    np.testing.assert_allclose(price, wanted[:rows], atol=1e-12)
 
 
 def giving_way(n: int, stages: int, times: float) -> tuple[fo.Instance, float]:

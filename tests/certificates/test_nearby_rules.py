@@ -8,7 +8,6 @@ have guarantees, are in classes, or meet rules that take the place of a row of c
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -16,9 +15,6 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates import judged, rounds
-from fairopt.certificates.nearby.judged import nearby
-from fairopt.certificates.nearby.rows import Lot
-from fairopt.certificates.nearby.targets import DIGITS, Nested
 from fairopt.formulas.entitled import entitled
 from fairopt.formulas.targets import Jump, PathPoint
 from tests.certificates.test_nearby import changing_places
@@ -236,44 +232,6 @@ def test_our_own_answers_are_certified_only_if_they_are_right(
 def test_everybody_is_due_one_in_exact_fractions(kind: str) -> None:
     inst = PUT[kind](five(2.0**24, 2.0**10))
     assert [float(share) for share in nested.shares(nested.of_instance(inst))[0]] == [1.0] * 5
-
-
-def test_a_point_that_is_known_to_a_float_alone_counts_for_nothing() -> None:
-    """Its users of one level were 6e-14 apart, as one could not move: once certified."""
-    alloc, _ = forged("ceiling", 2.0**24, 2.0**10, (0,))
-    found = nearby(alloc, entitled(alloc.instance, alloc.score, alloc.kind))
-    assert found is None or found.far.max() > 1e-6
-
-
-def test_targets_in_decimals_are_those_in_fractions() -> None:
-    """Round after round on the path of random trees, jumps as well."""
-    jumps = 0
-    for seed in range(25):
-        rng = np.random.default_rng(seed)
-        inst = draws.jumping(rng)
-        notion = fo.MaxMin("drf", measure="dominant")
-        try:
-            exact = nested.answer(inst, notion, criterion="drf", measure="dominant")
-        except AssertionError:  # guarantees that do not fit
-            continue
-        asked = entitled(inst, exact.score, exact.kind)
-        some = np.ones(len(inst.users))
-        with localcontext() as context:
-            context.prec = DIGITS
-            walk = Nested(asked, some, some < 0).walk([])
-            for each in exact.rounds or ():
-                if not each["users"]:
-                    continue
-                users = np.array([inst.users.index(user) for user in each["users"]])
-                part = np.array([each["jump"], 0.0]) if each["jump"] else None
-                nothing = np.zeros((2, 5))
-                level = np.array([each["t"], 0.0])
-                lot = Lot(users, asked.rank[users[0]], 0, nothing, nothing, level, None, part)
-                walk.to(lot)
-                walk.stop(lot)
-                jumps += part is not None
-            np.testing.assert_allclose(walk.due[0], exact.shares, rtol=1e-12, atol=1e-15)
-    assert jumps > 3
 
 
 @pytest.mark.parametrize("seed", range(6))

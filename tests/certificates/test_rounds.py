@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.certificates.carried import Bounds
+from fairopt.certificates.bounds import Bounds
 from fairopt.certificates.rounds_proof import RoundsProof
-from fairopt.certificates.ruled.answer import Ruled
-from fairopt.certificates.ruled.uses import RuleRows
 from tests.oracles import draws, nested, spoils
 
 GROUPS = [fo.Group("C1"), fo.Group("C2")]
@@ -250,37 +248,6 @@ def test_rounds_that_leave_somebody_out_say_so():
     certificate = fo.certify(answer.with_(rounds=spoils.told(answer)[:1]))
     assert "no round stops 1B" in certificate.explain()
     assert certificate.verdict == "unproved"
-
-
-@pytest.mark.parametrize("criterion", ["tasks", "drf"])
-def test_what_users_hold_of_rows_and_rules_is_counted_by_hand(criterion: str) -> None:
-    """Parts of capacities, then of each side of a rule: of all tasks that bring it nearer to full,
-    each user's part, what of its share it gives up with them, and what nobody uses."""
-    rules = [
-        fo.Rule("both", most=8, terms=[fo.Term(users=["a"], times=3), fo.Term(users=["b"])]),
-        fo.Rule("apart", least=-1, terms=[fo.Term(users=["a"]), fo.Term(users=["b"], times=-2)]),
-        fo.Rule("overrun", most=1, terms=[fo.Term(users=["a"])]),
-        fo.Rule("small", most=1, terms=[fo.Term(users=["b"], times=0.5)]),
-    ]
-    inst = fo.Instance([[1], [2]], [[4], [8]], users=["a", "b"], rules=rules)
-    alloc = fo.Allocation(inst, fo.MaxMin(criterion), [[0.5, 1.5], [0.25, 0.75]])
-    found = RuleRows(Ruled(alloc)).uses()
-    rows = {
-        (int(n), int(r)): [] for n, r in zip(found.user.tolist(), found.row.tolist(), strict=True)
-    }
-    for n, r, *rest in zip(*(each.tolist() for each in found[:5]), strict=True):
-        rows[n, r].append(tuple(rest))
-    # capacities: part of the server, part of the user's tasks
-    assert rows[0, 0] == [(0.125, 0.25, 0.125)] and rows[0, 1] == [(0.1875, 0.75, 0.1875)]
-    assert rows[1, 0] == [(0.125, 0.25, 0.125)] and rows[1, 1] == [(0.1875, 0.75, 0.1875)]
-    # 3 * 2 + 1 of 8 are used by both: 1.5 + 4.5 of 7 by a
-    np.testing.assert_allclose(rows[0, 2], [(1.5 / 7, 0.25, 1.5 / 7), (4.5 / 7, 0.75, 4.5 / 7)])
-    np.testing.assert_allclose(rows[1, 2], [(0.25 / 7, 0.25, 0.25 / 7), (0.75 / 7, 0.75, 0.75 / 7)])
-    # what brings 2 - 2 nearer to -1 is b's alone
-    np.testing.assert_allclose(rows[1, 3], [(0.25, 0.25, 0.25), (0.75, 0.75, 0.75)])
-    assert (0, 3) not in rows
-    np.testing.assert_allclose(found.left, [0.75, 0.625, 1 / 7, 1 / 2, 0, 1])
-    np.testing.assert_allclose(rows[1, 5], [(0.25, 0.25, 0.25), (0.75, 0.75, 0.75)])
 
 
 def test_at_its_limit_a_user_is_stopped_without_prices():

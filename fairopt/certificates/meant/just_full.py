@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairopt.certificates import digits
-from fairopt.certificates.nearby.rows import Lot
-from fairopt.certificates.nearby.system import System
+from fairopt.certificates.meant.lots import Lot
+from fairopt.certificates.meant.system import System
 from fairopt.formulas.lowered import LIMIT, PLACE
 from fairopt.instance import Bools, Floats, Ints
 
@@ -56,7 +56,7 @@ def by_rows(system: System, lots: Sequence[Lot], columns: Ints, amount: Floats) 
         if k not in found:
             continue
         stops, least = _least(takes[k], {r: left[r] for r in rows})
-        told = set(np.flatnonzero(found[k].price[0] > 0).tolist())
+        told = set(np.flatnonzero(found[k].price > 0).tolist())
         if (limits[k] and least >= 0) or set(stops) == told:
             continue
         for r in left:  # it takes so much less in every row
@@ -70,7 +70,7 @@ def by_rows(system: System, lots: Sequence[Lot], columns: Ints, amount: Floats) 
                 r = next(r for r in stops if r in one.of)
                 price[r] = max(price[r], one.worth / float(one.of[r]))
         users = np.sort(np.concatenate([found[j].users for j in (k, *mates)]))
-        found[k] = replace(found[k], users=users, price=digits.few(price * system.row_unit))
+        found[k] = replace(found[k], users=users, price=price * system.row_unit)
         changed = True
         for j in mates:
             del found[j]
@@ -112,13 +112,13 @@ def _least(takes: list[Takes], left: dict[int, Fraction]) -> tuple[list[int], Fr
 
 def _alike(one: Lot, other: Lot) -> bool:
     """Whether two lots are of one round, or of one level."""
-    level = one.level[0] > 0 and np.array_equal(one.level, other.level)
-    return one.rank == other.rank and (one.stage == other.stage or bool(level))
+    level = one.level > 0 and one.level == other.level
+    return one.rank == other.rank and (one.stage == other.stage or level)
 
 
 def _own_rows(lot: Lot, own: Bools) -> list[int]:
     """The limits that alone stop the one user of a lot; none where others do."""
-    rows = np.flatnonzero(lot.price[0] > 0)
+    rows = np.flatnonzero(lot.price > 0)
     return rows.tolist() if len(lot.users) == 1 and own[rows].all() else []
 
 
