@@ -1,13 +1,14 @@
 r"""How far each user can be from what it is due in a round from which nothing was taken before.
 
 Prices of a round say what everybody pays at least, :math:`w_m = q_m l_m` for what user m is due.
-Let m hold a part :math:`drop_m` of its share that is due to others. What those give up may all go to
-one, and so may what rounding leaves open of full rows:
+Let m hold a part :math:`drop_m` of its share that is due to others. What those give up may all go
+to one, and so may what rounding leaves open of full rows:
 
 .. math:: up_n = room_n + \frac{1}{w_n} \sum_{m \ne n} w_m\, drop_m
 
 Of several rounds this says nothing: whoever is stopped first takes from those stopped later, as
-often as rounds multiply it. Those are proved in fractions alone (`exact_levels`, `enclosed_levels`).
+often as rounds multiply it. Those are proved in fractions alone (`exact_levels`,
+`enclosed_levels`).
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class Paid(NamedTuple):
     """What is paid at the prices that prove some users.
 
     users : whom they prove. own : what each of them pays, w_n, for a rise. who, money : of all that
-    pay, w_m, for a rise. gives : the same for a fall, which is less where a limit makes what is next
-    dearer.
+    pay, w_m, for a rise. gives : the same for a fall, which is less where a limit makes what is
+    next dearer.
     """
 
     users: Ints

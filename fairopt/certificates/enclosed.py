@@ -105,6 +105,7 @@ class ScaledSystem:
 
     @classmethod
     def of(cls, rows: Sequence[Equation], about: Sequence[float]) -> ScaledSystem | None:
+        """None where floats do not tell what is regular; about : (C,) the size of each unknown."""
         from scipy.sparse import csc_array
         from scipy.sparse.linalg import splu
 

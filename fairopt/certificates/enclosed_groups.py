@@ -8,13 +8,21 @@ goes on while its size stands still, targets jump: all who jump at once go along
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from fairopt.certificates.enclosed import Equation, Interval, Regular
 from fairopt.certificates.follows import Follows
-from fairopt.certificates.groups_claim import BEYOND, PART, ROOT, STAYS, WAITS, GroupsClaim, Kind
+from fairopt.certificates.groups_claim import (
+    BEYOND,
+    PART,
+    ROOT,
+    STAYS,
+    WAITS,
+    GroupsClaim,
+    RoundKind,
+)
 
 
 @dataclass(frozen=True)
@@ -75,21 +83,35 @@ class GroupsEnclosed:
         two before, with the same groups and with the same users at their floors."""
         rounds = self.claim.rounds
         one, before = rounds[j], [each.kind for each in rounds[max(j - 2, 0) : j]]
-        if one.kind in (Kind.FROM, Kind.AGAIN, Kind.TO):
-            own = j + (1 if one.kind == Kind.TO else 2)
-            if one.users or own >= len(rounds) or rounds[own].kind != Kind.LINE:
+        if one.kind in (RoundKind.FROM, RoundKind.AGAIN, RoundKind.TO):
+            own = j + (1 if one.kind == RoundKind.TO else 2)
+            if one.users or own >= len(rounds) or rounds[own].kind != RoundKind.LINE:
                 return False
             # what goes on is the line just before it, of the same class
-            return one.kind != Kind.AGAIN or (
-                before[-1:] == [Kind.LINE]
-                and rounds[j - 1].size.keys() >= one.size.keys()
-                and self.claim.rank_of(j) == self.claim.rank_of(j - 1)
+            if one.kind == RoundKind.FROM and any(one.size.get(g, WAITS) < 0 for g in one.still):
+                return False
+            return one.kind == RoundKind.FROM or (
+                not one.still and (one.kind == RoundKind.TO or self._goes_on(j, before))
             )
-        if one.kind == Kind.LINE and before not in ([Kind.FROM, Kind.TO], [Kind.AGAIN, Kind.TO]):
+        if one.still and one.kind != RoundKind.LINE:
             return False
-        ends = rounds[j - 2 : j] if one.kind == Kind.LINE else []
+        if one.kind == RoundKind.LINE and before not in (
+            [RoundKind.FROM, RoundKind.TO],
+            [RoundKind.AGAIN, RoundKind.TO],
+        ):
+            return False
+        ends = rounds[j - 2 : j] if one.kind == RoundKind.LINE else []
         return len(one.users) > 0 and all(
             end.size.keys() == one.size.keys() and end.floored == one.floored for end in ends
+        )
+
+    def _goes_on(self, j: int, before: Sequence[RoundKind]) -> bool:
+        """Whether what goes on is the line just before, of the same class, with all its groups."""
+        claim = self.claim
+        return (
+            before[-1:] == [RoundKind.LINE]
+            and claim.rounds[j].size.keys() == claim.rounds[j - 1].size.keys() & claim.alive[j]
+            and claim.rank_of(j) == claim.rank_of(j - 1)
         )
 
     def _in_order(self, j: int) -> bool:
@@ -97,23 +119,22 @@ class GroupsEnclosed:
         claim, level, one = self.claim, self.claim.level, self.claim.rounds[j]
         if not all(self._least({level[j, g]: 1}) for g in (ROOT, *one.size)):
             return False
-        if one.kind == Kind.AGAIN:
+        if one.kind == RoundKind.AGAIN:
             return True
-        if one.kind == Kind.LINE:
+        if one.kind == RoundKind.LINE:
             ends, part = (j - 1, claim.begins(j)), self._value({level[j, PART]: 1})
             still = [self._more(*(level[k, g] for k in ends)) for g in one.still]
             inside = part.low > 0 and part.high < 1 << self.system.bits
             return inside and all(self._none(each) for each in still)
-        last = claim.begins(j + 1) if one.kind == Kind.TO else claim.last(j)
+        last = claim.begins(j + 1) if one.kind == RoundKind.TO else claim.last(j)
         if last is None:
             return True
         if not self._least(self._more(level[j, ROOT], level[last, ROOT])):
             return False
         for g in one.size:  # on a jump the root stands still, and groups go on
-            k = last if one.kind == Kind.TO else claim.before(j, g)
-            if not (
-                k is None or self._rises(j, k) or self._least(self._more(level[j, g], level[k, g]))
-            ):
+            k = last if one.kind == RoundKind.TO else claim.before(j, g)
+            # whether the root rises or not: a line leaves groups at levels that it does not tell
+            if k is not None and not self._least(self._more(level[j, g], level[k, g])):
                 return False
         return True
 
@@ -144,29 +165,28 @@ class GroupsEnclosed:
         if not size.keys() >= claim.asked(j) or not claim.alive[j].issuperset(size):
             return False
         kind = claim.rounds[j].kind
-        if kind in (Kind.CLASS, Kind.LINE):
+        if kind in (RoundKind.CLASS, RoundKind.LINE):
             return True
         some = len(claim.tree.use[0]) > 1
         for g in claim.alive[j].difference(size) if some else ():
             # one that could stand has had a member stopped at this very level, or in another class
-            if any(claim.tree.floor[n] and claim.free(j, n) for n in claim.tree.below[g]):
-                return False  # with those at their floors others may go on
-            before = [n for n in claim.tree.below[g] if 0 <= claim.turn[n] < j]
-            last = max([claim.turn[n] for n in before], default=-1)
-            if any(claim.rank[n] != claim.rank_of(j) for n in before) or not (
-                last < 0 or self._rises(j, last)
-            ):
+            if self._may_stand(j, g):
                 return False
         stuck, ended = list[int](), True
+        # on a line nobody counts who does not move on it, and so might be stopped where it begins
+        gone = set[int]()
+        if kind in (RoundKind.FROM, RoundKind.TO):
+            gone = self._unmoved(j, j if kind == RoundKind.FROM else claim.begins(j + 1), ())
         for g, r in size.items():
             up = claim.tree.parent[g]
             if up != ROOT and up not in size:
                 return False
-            if kind == Kind.AGAIN:  # a group of the root that had more than its target would wait
+            if kind == RoundKind.AGAIN:
+                # a group of the root that had more than its target would wait
                 if r != BEYOND or (up == ROOT and not self._within(j, g)):
                     return False
                 continue
-            if r == BEYOND and kind == Kind.TO and up in size and self._idle(j, up):
+            if r == BEYOND and kind == RoundKind.TO and up in size and self._idle(j, up):
                 continue
             if r == BEYOND and not self._jumped(j, g):
                 return False
@@ -175,17 +195,19 @@ class GroupsEnclosed:
                 if size.get(up) != WAITS and not any(self._value(*f).low > 0 for f in above):
                     return False
                 continue
-            full = None if size.get(up) == WAITS else self._full(j, g)
+            full = None if size.get(up) == WAITS else self._full(j, g, gone)
             if not full:
                 return False
             if False in full:
                 stuck.append(g)
                 ended &= True in full
-        if kind == Kind.AGAIN:
+        if kind == RoundKind.AGAIN:
             return True
-        if kind == Kind.FROM:
+        if kind == RoundKind.FROM:
             return len(stuck) > 0 and all(self._begins(j, g) for g in stuck)
-        return ended if kind == Kind.TO else self._jumps(j, stuck, ended)
+        if kind == RoundKind.TO:
+            return ended
+        return self._jumps(j, stuck, ended) and (not stuck or self._without(j, stuck))
 
     def _begins(self, j: int, g: int) -> bool:
         """Whether a group that is stuck in a round has the level with which it comes there: that of
@@ -198,7 +220,7 @@ class GroupsEnclosed:
         # it meets its target with the level that it had, so that it went no further
         if (k := claim.before(j, g)) is None:
             return self._none({level[j, g]: 1})
-        passed = claim.rounds[k].kind in (Kind.STOP, Kind.CLASS)
+        passed = claim.rounds[k].kind in (RoundKind.STOP, RoundKind.CLASS)
         return passed and self._none(self._more(level[j, g], level[k, g]))
 
     def _within(self, j: int, g: int) -> bool:
@@ -211,11 +233,12 @@ class GroupsEnclosed:
         in it jumped, or had it where the line begins, so that all in it stood still; or has it at
         the level that it had before, at a lower level of the root, and so goes no further."""
         claim, level = self.claim, self.claim.level
-        if claim.rounds[j].kind == Kind.STOP:
+        if claim.rounds[j].kind == RoundKind.STOP:
             k = claim.before(j, g)
-            passed = k is not None and claim.rounds[k].kind == Kind.STOP and self._rises(j, k)
-            return passed and self._none(self._more(level[j, g], level[k, g]))
-        if claim.rounds[j].kind != Kind.TO:
+            if k is None or claim.rounds[k].kind != RoundKind.STOP or not self._rises(j, k):
+                return False
+            return self._none(self._more(level[j, g], level[k, g]))
+        if claim.rounds[j].kind != RoundKind.TO:
             return False
         if not self._idle(j, g):
             return self._within(j - 1, g)
@@ -262,7 +285,7 @@ class GroupsEnclosed:
         return alone and not any(
             claim.tree.parent[g] != ROOT
             or any(claim.top(h) == g != h for h in claim.alive[j])
-            or any(claim.tree.floor[n] and claim.free(j, n) for n in claim.tree.below[g])
+            or any(claim.tree.floor[n] and not 0 <= claim.turn[n] < j for n in claim.tree.below[g])
             for g in stuck
         )
 
@@ -271,11 +294,80 @@ class GroupsEnclosed:
         k, level = self.claim.before(j, g), self.claim.level
         return k is not None and self._none(self._more(level[j, ROOT], level[k, ROOT]))
 
-    def _full(self, j: int, g: int) -> set[bool] | None:
+    def _may_stand(self, j: int, g: int) -> bool:
+        """Whether a group whose level is not asked for may stand still in a round, or wait."""
+        claim, below = self.claim, self.claim.tree.below[g]
+        # with those at their floors others may go on
+        if any(claim.tree.floor[n] and not 0 <= claim.turn[n] < j for n in below):
+            return True
+        k = claim.before(j, g)
+        if k is not None and (
+            claim.rounds[k].kind in (RoundKind.LINE, RoundKind.AGAIN)
+            or claim.rounds[k].size[g] in (WAITS, BEYOND)
+        ):
+            return True
+        # one that could stand has had a member stopped at this very level, or in another class
+        before = [n for n in below if 0 <= claim.turn[n] < j]
+        last = max([claim.turn[n] for n in before], default=-1)
+        if any(claim.rank[n] != claim.rank_of(j) for n in before) or not (
+            last < 0 or self._rises(j, last)
+        ):
+            return True
+        # or will have one, who might be stopped here already
+        here = [claim.turn[n] for n in below if claim.free(j, n)]
+        return claim.rounds[j].kind != RoundKind.STOP and not all(self._rises(k, j) for k in here)
+
+    def _unmoved(self, j: int, begins: int, jumping: Sequence[int]) -> set[int]:
+        """Who is not proved to be due more in the end than where a line begins.
+
+        Parameters
+        ----------
+        begins : the round with its levels. jumping : groups of one level that jump: where they
+            begin is where they were before.
+        """
+        claim, found = self.claim, set[int]()
+        for n in range(len(claim.rank)):
+            if not claim.free(j, n):
+                continue
+            k, g = claim.turn[n], claim.tree.own(n)
+            if n in claim.rounds[k].floored:
+                found.add(n)
+                continue
+            if g != ROOT and g not in claim.rounds[begins].size:
+                continue  # of a group that is not looked at
+            start: int | None = begins
+            if g in jumping:
+                start = claim.before(j, g)
+            form = {claim.level[k, g]: 1}
+            if start is not None:
+                form = self._more(claim.level[k, g], claim.level[start, g])
+            if not self._value(form).low > 0:
+                found.add(n)
+        return found
+
+    def _without(self, j: int, stuck: Sequence[int]) -> bool:
+        """Whether groups that go on in a round in which others jump go on without those, too, who
+        do not move: they might be stopped where the jump begins."""
+        claim, size = self.claim, self.claim.rounds[j].size
+        if STAYS in size.values():  # nobody has moved yet
+            return True
+        gone = self._unmoved(j, j, stuck)
+        for g in claim.alive[j].difference(size) if len(claim.tree.use[0]) > 1 else ():
+            here = [claim.turn[n] for n in claim.tree.below[g] if claim.free(j, n)]
+            if not all(self._rises(k, j) for k in here):
+                return False
+        for g, r in size.items():
+            if r >= 0 and g not in stuck:
+                full = self._full(j, g, gone)
+                if full is None or True not in full:
+                    return False
+        return True
+
+    def _full(self, j: int, g: int, gone: Set[int] = frozenset()) -> set[bool] | None:
         """Of the entries that are a group's size whether they grow with it; None where its size is
-        not its target."""
-        claim, found = self.claim, set[bool]()
-        size = claim.rounds[j].size
+        not its target. gone : users who are taken not to move."""
+        claim, full = self.claim, list[int]()
+        size, below = claim.rounds[j].size, claim.tree.below[g]
         for r in range(len(claim.tree.use[0])):
             form, last = claim.over(j, g, r)
             if max(last, *form.values()) <= 0 and r != size[g]:
@@ -285,10 +377,14 @@ class GroupsEnclosed:
                 continue
             if here.low > 0 or not (r == size[g] or self._none(form, last)):
                 return None
-            below = [n for n in claim.tree.below[g] if claim.tree.use[n][r]]
-            grows = [n for n in below if self._moves(j, n, g)]
-            found.add(len(grows) > 0)
-        return found
+            full.append(r)
+        moving = [n for n in below if self._moves(j, n, g)]
+        grows = {r: {n for n in moving if claim.tree.use[n][r]} for r in full}
+        every = set[int]().union(*grows.values())
+        # whoever is left of those who all grow, or nobody, does not stand still
+        if not gone or every.issuperset(n for n in below if claim.free(j, n)):
+            gone = frozenset()
+        return {not mine <= gone for mine in grows.values()}
 
     def _moves(self, j: int, n: int, g: int) -> bool:
         """Whether a user is due more as soon as the level of a group that it is in goes on."""
@@ -301,7 +397,7 @@ class GroupsEnclosed:
         """Whether in the round of m user n is due what it is due in the end."""
         claim, k, j = self.claim, self.claim.turn[n], self.claim.turn[m]
         # who has no more than its floor has that from the first round on
-        if k <= j or claim.rounds[k].kind == Kind.CLASS or n in claim.rounds[k].floored:
+        if k <= j or claim.rounds[k].kind == RoundKind.CLASS or n in claim.rounds[k].floored:
             return True
         if claim.rank[n] != claim.rank[m]:
             return False

@@ -54,7 +54,7 @@ class TasksClaim:
     given: Sequence[float] = ()
 
     def products(self, links: int) -> dict[int, list[Product]]:
-        """Of equations with products of levels, these; links : the first equation between levels."""
+        """Of equations with products of levels, these; links : the first one between levels."""
         of, first = self.targets, len(self.used)
         return {
             links + k: [(f, first + a, first + b) for f, a, b in each]
@@ -129,7 +129,9 @@ class TasksEnclosed:
     def of(cls, case: ExactCase, claim: TasksClaim) -> TasksEnclosed | None:
         """None where they are not regular, or say nothing of somebody."""
         if claim.targets is not None and (
-            claim.targets.users != claim.groups or claim.targets.floored != claim.floored
+            not claim.targets.whole
+            or claim.targets.users != claim.groups
+            or claim.targets.floored != claim.floored
         ):
             return None
         rows, right, shift, place = equations(case, claim)

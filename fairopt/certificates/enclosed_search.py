@@ -162,17 +162,17 @@ def _tasks(
         of = (groups, floored)
         matrix, size, ties = _matrix(search, here, given, of, rows_of, links, levels)
         # a user of no column tells the level of its group alone
-        told = {g: n for g, users in enumerate(groups) for n in users if ties[n] is None}
-        matrix[:, [len(here) + g for g in told]] = 0.0
+        known = {g: n for g, users in enumerate(groups) for n in users if ties[n] is None}
+        matrix[:, [len(here) + g for g in known]] = 0.0
         rows, columns = _chosen(matrix, len(links) + most)
         # each user of a group whose tasks its level determines has a column that stands for it
         homes = [c for c in ties.values() if c is not None]
         basis = sorted([*homes, *[c for c in columns if c < len(here)]])
-        if len(columns) - len(basis) + len(homes) + len(told) < len(groups):
+        if len(columns) - len(basis) + len(homes) + len(known) < len(groups):
             return None  # a level that nothing determines
         # equations: of each user, then of each row
         order = [n for users in (*groups, floored) for n in users]
-        chosen = [k for k, n in enumerate(order) if ties[n] is not None or n in told.values()]
+        chosen = [k for k, n in enumerate(order) if ties[n] is not None or n in known.values()]
         mine = [rows_of[k - len(links)] for k in rows if k >= len(links)]
         full = [*[k for k in rows_of if k in priced], *[k for k in mine if k not in priced]]
         chosen += [len(order) + full.index(k) for k in mine]

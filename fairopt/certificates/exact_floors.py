@@ -1,7 +1,9 @@
 """Floors in fractions: a guarantee of 4 cores of 40 is a tenth of them, not the float next to it.
 
-Guarantees that fill a server just so would ask for a last digit more than there is else. A floor
-that comes of dividing the bundle of a group is the float that it is.
+Guarantees that fill a server just so would ask for a last digit more than there is else. A floor is
+the largest of what is guaranteed in tasks, of the bundle of all servers, and of those of flavors
+together, kept to the limit (`formulas.floors`): where all of that is one user's own, it is worked
+out again, in fractions. What comes of dividing the bundle of a group is the float that it is.
 """
 
 from __future__ import annotations
@@ -12,63 +14,77 @@ from fractions import Fraction
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.formulas.entitled import Entitled
+from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats
 
 SAME = 1e-12
-"""part by which a float may be off a floor in fractions"""
+"""part by which a float is off the same in fractions, at most"""
 
 
 def exact_floors(
-    alloc: Allocation, asked: Entitled, best: Sequence[Fraction | None]
+    alloc: Allocation, floor: Floats, scores: Sequence[Sequence[Fraction]]
 ) -> list[Fraction]:
-    """(N,) the least share of each.
+    """(N,) the least share of each, whose float is `floor` (N,), 0 where nothing is guaranteed.
 
     Parameters
     ----------
-    best : of each user what a task is worth where it is worth most; None of whom rules shut out.
+    scores : of each user those of its columns that no rule shuts.
     """
     inst, tree = alloc.instance, alloc.instance.tree
-    found = [Fraction(v) for v in asked.floor.tolist()]
-    tasks: list[list[Fraction]] = [[] for _ in found]
-    for n in np.flatnonzero(asked.floor).tolist():
-        most = (float(tree.own_tasks[n]), float(inst.limit[n]))
-        tasks[n] = [Fraction(v) for v in most if 0 < v < np.inf]
-    for n, demand, amount in _bundles(alloc):
-        parts = zip(demand.tolist(), amount.tolist(), strict=True)
-        each = [Fraction(a) / Fraction(d) for d, a in parts if d > 0 and not np.isnan(a)]
-        tasks[n] += [min(each)] if each else []
-    for n, each in enumerate(tasks):
-        unit = best[n]
-        for share in [x * unit for x in each] if unit else ():
-            if abs(share - found[n]) <= SAME * found[n]:
-                found[n] = share
-                break
+    found = [Fraction(v) for v in floor.tolist()]
+    shared, bundles = _bundles(alloc)
+    for n in np.flatnonzero(floor).tolist():
+        mine = bundles.get(n, {})
+        if not scores[n] or n in shared or (mine and min(scores[n]) < max(scores[n])):
+            continue
+        whole = [x for (every, _), x in mine.items() if every]
+        parts = sum([x for (every, _), x in mine.items() if not every], Fraction(0))
+        tasks = max(Fraction(float(tree.own_tasks[n])), parts, *whole)
+        if np.isfinite(inst.limit[n]):
+            tasks = min(tasks, Fraction(float(inst.limit[n])))
+        share = tasks * max(scores[n])
+        if abs(share - found[n]) <= SAME * found[n]:
+            found[n] = share
     return found
 
 
-def _bundles(alloc: Allocation) -> list[tuple[int, Floats, Floats]]:
-    """Of each bundle of a user, or of a group of one, whose tasks are everywhere the same: who,
-    what a task takes, and amounts (R,), NaN where none is named."""
+def promised(alloc: Allocation) -> Floats:
+    """(N,) the floats of floors that are weights, in proportion to guarantees; else 0."""
+    given = alloc.kind["parameters"]
+    if given.get("over") != "proportion":
+        return np.zeros(len(alloc.instance.users))
+    kind = {**alloc.kind, "parameters": {**given, "over": "floor"}}
+    return entitled(alloc.instance, alloc.score, kind).floor
+
+
+def _bundles(alloc: Allocation) -> tuple[set[int], dict[int, dict[tuple[bool, bytes], Fraction]]]:
+    """Users in groups that have a bundle to divide, or whose tasks are not everywhere the same; of
+    others the tasks that bundles of each flavor are, by whether that is everywhere."""
     inst, rows = alloc.instance, alloc.instance.tree.guarantees
-    if inst.demand.ndim > 2 or inst.modes is not None:
-        return []
     parent, members = inst.tree.parent.tolist(), dict[int, list[int]]()
     for n, node in enumerate(inst.tree.leaf.tolist()):
         while node >= 0:
             members.setdefault(node, []).append(n)
             node = parent[node]
-    owner = {node: mine[0] for node, mine in members.items() if len(mine) == 1}
-    amounts = dict[tuple[int, bytes], Floats]()
+    plain = inst.demand.ndim == 2 and inst.modes is None
+    amounts = dict[tuple[int, bytes], dict[int, Fraction]]()
     for b in range(len(rows)):
         key = int(rows.node[b]), rows.servers[b].tobytes()
-        amount = amounts.setdefault(key, np.full(inst.shape[2], np.nan))
-        amount[rows.resource[b]] = rows.amount[b]
-    return [
-        (owner[node], inst.demand[owner[node]], amount)
-        for (node, _), amount in amounts.items()
-        if node in owner
-    ]
+        amounts.setdefault(key, {})[int(rows.resource[b])] = Fraction(float(rows.amount[b]))
+    shared, found = set[int](), dict[int, dict[tuple[bool, bytes], Fraction]]()
+    for (node, servers), amount in amounts.items():
+        mine = members.get(node, [])
+        if not any(amount.values()):
+            continue
+        if len(mine) != 1 or not plain:
+            shared.update(mine)
+            continue
+        demand = inst.demand[mine[0]].tolist()
+        each = [v / Fraction(demand[r]) for r, v in amount.items() if demand[r] > 0]
+        flavor = bool(np.frombuffer(servers, dtype=bool).all()), servers
+        of = found.setdefault(mine[0], {})
+        of[flavor] = max(of.get(flavor, Fraction(0)), min(each, default=Fraction(0)))
+    return shared, found
 
 
-__all__ = ["exact_floors"]
+__all__ = ["exact_floors", "promised"]

@@ -26,7 +26,7 @@ import numpy as np
 
 from fairopt import criteria
 from fairopt.allocation import Allocation
-from fairopt.certificates.exact_floors import exact_floors
+from fairopt.certificates.exact_floors import exact_floors, promised
 from fairopt.formulas.entitled import Entitled
 from fairopt.formulas.lowered import CAPACITY, QUOTA, Lowered, lower
 
@@ -111,12 +111,12 @@ class ExactCase:
         least, most = (
             [Fraction(v) if np.isfinite(v) else None for v in b] for b in (low.low, low.high)
         )
-        best: list[Fraction | None] = [
-            max([scored[c] for c in mine], default=None) for mine in open_
-        ]
-        floor = exact_floors(alloc, asked, best)
+        scores = [[scored[c] for c in mine] for mine in open_]
+        floor = exact_floors(alloc, asked.floor, scores)
         base = floor if asked.added else [Fraction(0)] * len(floor)
-        weight = [Fraction(w) for w in asked.tree.weight[asked.tree.leaf].tolist()]
+        weights = asked.tree.weight[asked.tree.leaf].tolist()
+        of = exact_floors(alloc, promised(alloc), scores)
+        weight = [least or Fraction(w) for least, w in zip(of, weights, strict=True)]
         right = [int(b) for b in rhs]
         rank = asked.rank.tolist()
         return cls(

@@ -67,9 +67,10 @@ def searches(alloc: Allocation) -> Iterator[ExactSearch]:
             lots = of_levels(system, alloc, remembered(alloc, "_order", lambda: Order(alloc)))
         else:
             lots = of_rounds(system, alloc, asked)
-        for told in (lots, by_rows(system, lots, *system.held(alloc))):
+        others = by_rows(system, lots, *system.held(alloc))
+        for told in (lots, *([] if others is None else [others])):
             # whose floor its target just meets may be at its floor, or on its way
-            for met in () if told is None else (True, False) if asked.floor.any() else (True,):
+            for met in (True, False) if asked.floor.any() else (True,):
                 search = ExactSearch.of(system, alloc, told, asked, met)
                 if search is not None:
                     yield search
@@ -315,7 +316,7 @@ class ExactSearch:
 
 
 def _floored(alloc: Allocation, asked: Entitled, met: bool) -> Bools:
-    """(N,) who holds no more than its floor, and would be due less without; or as much, if `met`."""
+    """(N,) who holds no more than its floor, and would be due less without, or as much if `met`."""
     found = (asked.floor > 0) & (alloc.shares <= asked.floor * (1 + AT_FLOOR))
     if met or not found.any():
         return np.asarray(found)

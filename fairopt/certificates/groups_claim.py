@@ -32,7 +32,7 @@ Sum = tuple[Equation, int]
 """multiples of levels, and a number beside them"""
 
 
-class Kind(Enum):
+class RoundKind(Enum):
     """What a round is.
 
     STOP : users are stopped. CLASS : where their class begins, with nothing but floors.
@@ -63,17 +63,33 @@ class ExactTree:
 
     @classmethod
     def of(
-        cls, tree: TargetTree, use: Sequence[Sequence[Fraction]], floor: Sequence[Fraction]
+        cls,
+        tree: TargetTree,
+        own: Sequence[Fraction],
+        use: Sequence[Sequence[Fraction]],
+        floor: Sequence[Fraction],
+        summed: Set[int] = frozenset(),
     ) -> ExactTree:
         """A tree whose weights are floats.
 
         Parameters
         ----------
-        use : of each user, what a unit of its share counts in its groups.
-        floor : of each user, over its weight.
+        own : weights of users. use : of each user, what a unit of its share counts in its groups.
+        floor : of each user, over its weight. summed : users of whom the weight of a group is the
+            sum, if there are any in it.
         """
         parent = tree.parent.tolist()
         weight = [Fraction(w) for w in tree.weight.tolist()]
+        for n, leaf in enumerate(tree.leaf.tolist()):
+            weight[leaf] = own[n]
+        total = dict[int, Fraction]()
+        for n in summed:
+            node = parent[int(tree.leaf[n])]
+            while node != ROOT:
+                total[node] = total.get(node, Fraction(0)) + own[n]
+                node = parent[node]
+        for node, whole in total.items():
+            weight[node] = whole
         above = list[list[int]]()
         for leaf in tree.leaf.tolist():
             way, node = list[int](), parent[leaf]
@@ -106,7 +122,8 @@ class RoundClaim:
     Parameters
     ----------
     size : of each group whose level is asked for, the entry of its use that is its size, or WAITS
-        or STAYS, or BEYOND. floored : users of its class who are not stopped before, and are due their floor.
+        or STAYS, or BEYOND.
+    floored : users of its class who are not stopped before, and are due their floor.
     still : of FROM, groups that have no level yet, or that of the round before; of LINE, those
         that have one level all along it.
     """
@@ -114,7 +131,7 @@ class RoundClaim:
     users: Sequence[int]
     size: Mapping[int, int]
     floored: Set[int] = frozenset()
-    kind: Kind = Kind.STOP
+    kind: RoundKind = RoundKind.STOP
     still: Set[int] = frozenset()
 
 
@@ -147,7 +164,7 @@ class GroupsClaim:
         keys = [
             (j, g)
             for j, one in enumerate(self.rounds)
-            for g in (ROOT, *one.size, *([PART] if one.kind == Kind.LINE else []))
+            for g in (ROOT, *one.size, *([PART] if one.kind == RoundKind.LINE else []))
         ]
         return {key: i for i, key in enumerate(keys)}
 
@@ -169,48 +186,59 @@ class GroupsClaim:
     @cached_property
     def links(self) -> list[Sum]:
         """Equations between levels, each of them 0 with its `products`."""
-        found, level = list[Sum](), self.level
-        for j, one in enumerate(self.rounds):
-            if one.kind == Kind.CLASS:
-                found.append(({level[j, ROOT]: 1}, 0))
-            elif one.kind in (Kind.AGAIN, Kind.TO, Kind.LINE):  # the root stands still
-                found.append(({level[j, ROOT]: 1, level[j - 1, ROOT]: -1}, 0))
-            for g, r in one.size.items():
-                form = {level[j, g]: 1}
-                if one.kind == Kind.LINE:
-                    found.append(({**form, level[self.begins(j), g]: -1}, 0))
-                elif r >= 0 and one.kind != Kind.CLASS:
-                    found.append(self.over(j, g, r))
-                if one.kind == Kind.LINE:
-                    continue
-                if r < 0 or one.kind == Kind.CLASS or g in one.still:
-                    last = self.before(j, g)
-                    if r == BEYOND and one.kind in (Kind.AGAIN, Kind.TO):
-                        form[level[j - (3 if one.kind == Kind.AGAIN else 1), g]] = -1
-                    elif (r in (STAYS, BEYOND) or g in one.still) and last is not None:
-                        form[level[last, g]] = -1
-                    found.append((form, 0))
-        return found
+        return [(form, last) for form, last, _ in self._links]
 
     @cached_property
     def products(self) -> dict[int, list[Product]]:
         """Of links of rounds on a line, products of levels beside what they have: the part of the
         line, times how much a level changes along all of it."""
-        found, at, level = dict[int, list[Product]](), 0, self.level
+        return {k: times for k, (_, _, times) in enumerate(self._links) if times}
+
+    @cached_property
+    def _links(self) -> list[tuple[Equation, int, list[Product]]]:
+        found, level = list[tuple[Equation, int, list[Product]]](), self.level
         for j, one in enumerate(self.rounds):
-            at += one.kind in (Kind.CLASS, Kind.AGAIN, Kind.TO, Kind.LINE)
-            for g in one.size:
-                line = one.kind == Kind.LINE
-                if line and g not in one.still:
-                    part = level[j, PART]
-                    ends = level[j - 1, g], level[self.begins(j), g]
-                    found[at] = [(-1, part, ends[0]), (1, part, ends[1])]
-                at += 1 + (g in one.still and not line)
+            if one.kind == RoundKind.CLASS:
+                found.append(({level[j, ROOT]: 1}, 0, []))
+            elif one.kind in (RoundKind.AGAIN, RoundKind.TO, RoundKind.LINE):
+                # the root stands still
+                found.append(({level[j, ROOT]: 1, level[j - 1, ROOT]: -1}, 0, []))
+            for g, r in one.size.items():
+                form = {level[j, g]: 1}
+                if one.kind == RoundKind.LINE:
+                    ends, part = (level[j - 1, g], level[self.begins(j), g]), level[j, PART]
+                    times = [] if g in one.still else [(-1, part, ends[0]), (1, part, ends[1])]
+                    found.append(({**form, ends[1]: -1}, 0, times))
+                    continue
+                if r >= 0 and one.kind != RoundKind.CLASS:
+                    found.append((*self.over(j, g, r), []))
+                if r < 0 or one.kind == RoundKind.CLASS or g in one.still:
+                    last = self.before(j, g)
+                    if r == BEYOND and one.kind in (RoundKind.AGAIN, RoundKind.TO):
+                        form[level[j - (3 if one.kind == RoundKind.AGAIN else 1), g]] = -1
+                    elif (r in (STAYS, BEYOND) or g in one.still) and last is not None:
+                        form[level[last, g]] = -1
+                    found.append((form, 0, []))
         return found
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether every level that equations are about is one of those that are looked for."""
+        for j, one in enumerate(self.rounds):
+            for n in {n for g in one.size for n in self.tree.below[g]}:
+                k = j if self.free(j, n) else self.turn[n]
+                own = self.tree.own(n)
+                if 0 <= k <= j and own != ROOT and own not in self.rounds[k].size:
+                    return False
+            if any(self.tree.parent[g] not in (ROOT, *one.size) for g in one.size):
+                return False
+            if any(self.tree.own(n) not in (ROOT, *one.size) for n in one.users):
+                return False
+        return True
 
     def begins(self, j: int) -> int:
         """The round from which a line goes on, of a round on it."""
-        return j - (3 if self.rounds[j - 2].kind == Kind.AGAIN else 2)
+        return j - (3 if self.rounds[j - 2].kind == RoundKind.AGAIN else 2)
 
     def before(self, j: int, g: int) -> int | None:
         """The last round of the class before in which the level of a group was asked for."""
@@ -222,7 +250,7 @@ class GroupsClaim:
     def last(self, j: int) -> int | None:
         """The last round of the class before that was passed."""
         k = j - 1
-        while k >= 0 and self.rounds[k].kind == Kind.TO:
+        while k >= 0 and self.rounds[k].kind == RoundKind.TO:
             k -= 1
         return k if k >= 0 and self.rank_of(k) == self.rank_of(j) else None
 
@@ -284,6 +312,6 @@ __all__ = [
     "WAITS",
     "ExactTree",
     "GroupsClaim",
-    "Kind",
+    "RoundKind",
     "RoundClaim",
 ]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.certificates.exact_floors import promised
 from fairopt.certificates.exact_levels import ExactCase
 from fairopt.certificates.exact_parts import Part
 from fairopt.certificates.groups_claim import (
@@ -22,8 +23,8 @@ from fairopt.certificates.groups_claim import (
     WAITS,
     ExactTree,
     GroupsClaim,
-    Kind,
     RoundClaim,
+    RoundKind,
 )
 from fairopt.certificates.meant.lots import Lot
 from fairopt.certificates.ruled.walk import PATH, RoundWalk, path
@@ -44,6 +45,17 @@ class StoppedRound(NamedTuple):
     users: list[int]
     stage: int
     start: bool = False
+
+
+class LineTold(NamedTuple):
+    """A line: the rounds where it begins and ends, about what levels are there, and what they are
+    at a point of it."""
+
+    begins: RoundClaim
+    ends: RoundClaim
+    first: dict[int, float]
+    last: dict[int, float]
+    level: dict[int, float]
 
 
 @dataclass(frozen=True)
@@ -78,15 +90,17 @@ class GroupsTold:
         told = dict(zip(named, stops, strict=True))
         least = zip(case.floor, case.base, case.weight, strict=True)
         floor = [(floor - base) / w for floor, base, w in least]
-        exact = ExactTree.of(asked.tree, _used(alloc, asked.tree, case), floor)
+        summed = set(np.flatnonzero(promised(alloc)).tolist())
+        use = _used(alloc, asked.tree, case)
+        exact = ExactTree.of(asked.tree, case.weight, use, floor, summed)
         some = np.array([len(columns) > 0 for columns in case.open_])
         left = asked.floor - asked.base
         return cls(asked.tree, exact, asked.rank.tolist(), some, told, left, met)
 
     def rounds(self, lots: Sequence[Lot], parts: Sequence[Sequence[Part]]) -> list[StoppedRound]:
         """What is stopped together, in the order that is told. Who holds nothing is stopped where
-        its class begins, or with those of the round before while its group waits. Who holds no more
-        than its floor is stopped with the last of those who pay with it, or where its class begins."""
+        its class begins, or with those of the round before while its group waits; who holds no more
+        than its floor with the last of those who pay with it, or where its class begins."""
         found = list[StoppedRound]()
         for lot, each in zip(lots, parts, strict=True):
             payers = {n: part.payers for part in each for n in part.users}
@@ -129,59 +143,88 @@ class GroupsTold:
         whom = GroupsClaim(self.exact, self.rank, some, bare)
         rounds, levels, own = list[RoundClaim](), list[float](), list[int]()
         known: dict[int, tuple[float, float]] = {}
-        line: tuple[dict[int, float], dict[int, float]] | None = None
+        line: LineTold | None = None
+        waits = set[int]()
         for j, part in enumerate(parts):
             walk = self.stops[part.stage]
             t = float(walk.reached.start.t)
             if j and whom.rank_of(j) != whom.rank_of(j - 1):
-                known = {}
-            asked = sorted(self._asked(whom, j, t, known))
+                known, line, waits = {}, None, set()
+            asked = self._asked(whom, j, t, known, waits)
+            of = (whom, j, sorted(asked))
             jump = None if part.start else _on_line(walk, whom.alive[j])
-            # the points between which it lies, each as if nobody were stopped there
-            each = list[dict[int, float]]()
-            if jump is not None:
-                of = (whom, j, asked)
-                one, level = self._round((), Kind.FROM, of, jump.start.held, jump.start, known)
-                begins, waits = level, {g for g, r in one.size.items() if r in (WAITS, BEYOND)}
-                if line is not None and rounds[-1].kind == Kind.LINE and _near(line[0][ROOT], t):
-                    asked = [g for g in asked if g in line[0]]
-                    of, level = (whom, j, asked), {g: line[0][g] for g in (ROOT, *asked)}
-                    beyond = dict.fromkeys(asked, BEYOND)
-                    one = replace(one, size=beyond, kind=Kind.AGAIN, still=frozenset())
-                    begins = line[1]
-                end, top = self._round((), Kind.TO, of, jump.end.held, jump.end, known)
-                end = self._beyond(end, jump.end.held, top, level, waits)
-                one = replace(one, floored=end.floored)
-                for point, at in ((one, level), (end, top)):
-                    rounds.append(point)
-                    levels += [at[g] for g in (ROOT, *point.size)]
-                each = [begins, top, level]
             if jump is None:
-                kind = Kind.CLASS if part.start else Kind.STOP
+                line, kind = None, RoundKind.CLASS if part.start else RoundKind.STOP
                 due = self.floor if part.start else walk.due
-                point = None if part.start else walk.reached.start
-                one, level = self._round(part.users, kind, (whom, j, asked), due, point, known)
+                at = None if part.start else walk.reached.start
+                one, level = self._round(part.users, kind, of, due, at, known)
             else:
-                along = walk.reached.part
-                level = {g: each[0][g] + along * (each[1][g] - each[0][g]) for g in each[2]}
-                still = {g for g in end.size if _near(each[0][g], each[1][g])}
-                one = replace(end, users=part.users, kind=Kind.LINE, still=frozenset(still))
-            line = None if jump is None else (each[2], level)
+                again = line if line is not None and _near(line.first[ROOT], t) else None
+                line = self._line(of, jump, walk.reached.part, known, again)
+                for each, v in ((line.begins, line.first), (line.ends, line.last)):
+                    rounds.append(each)
+                    levels += [v[g] for g in (ROOT, *each.size)]
+                still = {g for g in line.ends.size if _near(line.last[g], line.level[g])}
+                level = line.level
+                one = replace(
+                    line.ends, users=part.users, kind=RoundKind.LINE, still=frozenset(still)
+                )
             own.append(len(rounds))
             rounds.append(one)
             levels += [level[g] for g in (ROOT, *one.size)]
-            levels += [] if jump is None else [walk.reached.part]
+            levels += [] if line is None else [walk.reached.part]
             for g in {g for n in part.users for g in self.exact.above[n]}:
                 known[g] = t, level[g]
-            for g in one.size:
+            for g, size in one.size.items():
                 if g in known:
                     known[g] = known[g][0], level[g]
+                if size in (WAITS, BEYOND) or one.kind == RoundKind.LINE:
+                    waits.add(g)
+                else:
+                    waits.discard(g)
         return GroupsClaim(self.exact, self.rank, some, rounds), levels, own
 
+    def _line(
+        self,
+        of: tuple[GroupsClaim, int, Sequence[int]],
+        jump: Jump,
+        part: float,
+        known: Mapping[int, tuple[float, float]],
+        again: LineTold | None,
+    ) -> LineTold:
+        """The line on which a round is, that far along it.
+
+        Parameters
+        ----------
+        again : a line at the same level of the root that somebody was stopped on, just before.
+        """
+        one, first = self._round((), RoundKind.FROM, of, jump.start.held, jump.start, known)
+        base, waits = first, {g for g, r in one.size.items() if r in (WAITS, BEYOND)}
+        if again is not None:
+            asked = [g for g in of[2] if g in again.first]
+            of = (of[0], of[1], asked)
+            base, first = again.level, {g: again.first[g] for g in (ROOT, *asked)}
+            beyond = dict.fromkeys(asked, BEYOND)
+            one = replace(one, size=beyond, kind=RoundKind.AGAIN, still=frozenset())
+        end, last = self._round((), RoundKind.TO, of, jump.end.held, jump.end, known)
+        end = self._beyond(end, jump.end.held, last, first, waits)
+        level = {g: base[g] + part * (last[g] - base[g]) for g in first}
+        return LineTold(replace(one, floored=end.floored), end, first, last, level)
+
     def _asked(
-        self, whom: GroupsClaim, j: int, t: float, known: Mapping[int, tuple[float, float]]
+        self,
+        whom: GroupsClaim,
+        j: int,
+        t: float,
+        known: Mapping[int, tuple[float, float]],
+        waits: Set[int],
     ) -> set[int]:
-        """Groups whose levels a round asks for."""
+        """Groups whose levels a round asks for.
+
+        Parameters
+        ----------
+        waits : groups that waited, or jumped, when they were looked at last.
+        """
         asked = set(whom.asked(j))
         if due_entries(self.tree) > 1:
             mixed, floors = len(set(self.rank)) > 1, self.floor > 0
@@ -189,6 +232,7 @@ class GroupsTold:
                 g
                 for g in whom.alive[j]
                 if mixed
+                or g in waits
                 or (g in known and _near(known[g][0], t))
                 or floors[self.exact.below[g]].any()
             }
@@ -199,7 +243,7 @@ class GroupsTold:
     def _round(
         self,
         users: Sequence[int],
-        kind: Kind,
+        kind: RoundKind,
         of: tuple[GroupsClaim, int, Sequence[int]],
         due: Floats,
         point: PathPoint | None,
@@ -214,12 +258,12 @@ class GroupsTold:
         """
         whom, j, groups = of
         t, floored = 0.0 if point is None else float(point.t), self.at_floor(due, point)
-        if kind == Kind.CLASS:
+        if kind == RoundKind.CLASS:
             size, still = dict.fromkeys(groups, 0), set[int]()
             level = dict.fromkeys((ROOT, *groups), 0.0)
         else:
             size, still, level = self._sizes(of, due, t, floored, known)
-        if kind != Kind.FROM:
+        if kind != RoundKind.FROM:
             last = {g for g in still if g in known and _near(known[g][0], t)}
             size.update(dict.fromkeys(last, STAYS))
             still = set()
@@ -239,7 +283,7 @@ class GroupsTold:
 
         Parameters
         ----------
-        before : levels where the line begins. waits : groups that have more than their target there.
+        before : levels where the line begins. waits : groups with more than their target there.
         """
         tree, size = self.tree, dict(one.size)
         most, idle = tree.summed(tree.use * due[:, None]).max(axis=1), set[int]()
@@ -290,8 +334,8 @@ class GroupsTold:
         still = set[int]()
         for g in [g for g in groups if g not in size]:
             top = np.flatnonzero(amount[g] >= most[g] * (1 - SAME))
-            below = [n for n in self.exact.below[g] if moves[n]]
-            grows = tree.use[[n for n in below if size.get(self.exact.own(n)) != WAITS]].any(axis=0)
+            mine = [n for n in self.exact.below[g] if moves[n]]
+            grows = tree.use[[n for n in mine if size.get(self.exact.own(n)) != WAITS]].any(axis=0)
             both = [int(r) for r in top if grows[r]]
             size[g] = both[0] if both else int(top[0])
             last = known.get(g)

@@ -1,7 +1,8 @@
 """The verdict on an answer of max-min: of one round by floats, of several in exact fractions.
 
 What one round leaves open is multiplied by the later ones, as often as a cluster likes: so of
-several rounds no bound of floats is a theorem, however small. Fractions prove them, or nothing does.
+several rounds no bound of floats is a theorem, however small. Fractions prove them, or nothing
+does.
 """
 
 from __future__ import annotations

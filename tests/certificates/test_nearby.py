@@ -1,4 +1,4 @@
-"""Max-min where rounding is multiplied from round to round: beside exact fractions, and attacked."""
+"""Max-min where rounding is multiplied from round to round: beside fractions, and attacked."""
 
 from __future__ import annotations
 
