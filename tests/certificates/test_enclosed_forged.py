@@ -1,5 +1,5 @@
-"""Answers and claims that an attacker made, each proved once though it is wrong: users left out
-where targets begin to jump, floors that are nearly another number, levels that fall after a line."""
+"""Answers that an attacker made, each proved once though it is wrong: users left out where targets
+begin to jump, floors that are nearly another number, weights that are not what they stand for."""
 
 from __future__ import annotations
 
