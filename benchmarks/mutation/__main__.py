@@ -1,7 +1,7 @@
 """Mutation run over the judges: is every change of fairopt/certificates/ seen by a test?
 
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.mutation --write docs/results/mutation.md
-    OPENBLAS_NUM_THREADS=1 python -m benchmarks.mutation --only nearby ruled --sample 40
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.mutation --only meant ruled --sample 40
 
 draws a seeded sample of small changes (`changes`), makes each in a copy of the package and runs the
 tests of that module (`running`) until one fails. A change that no test notices survives;
@@ -36,26 +36,28 @@ JUDGE = (
     "decimals",
     "dense",
     "digits",
+    "bounds",
     "enclosed",
+    "enclosed_groups",
     "enclosed_levels",
     "enclosed_prices",
+    "enclosed_products",
     "enclosed_search",
+    "exact_floors",
     "exact_levels",
     "exact_parts",
     "exact_search",
     "exact_verdict",
     "follows",
+    "groups_claim",
     "losses",
     "places",
     "question",
     "rounds",
     "rounds_proof",
-    "nearby/judged",
-    "nearby/proof",
-    "nearby/reach",
-    "nearby/verdict",
+    "rounds_verdict",
 )
-"""what the theorem stands on, and what is proved of rounds of max-min, nearby and in fractions: the
+"""what the theorem stands on, and what is proved of rounds of max-min, in fractions: the
 modules that are changed if no other is named"""
 
 

@@ -99,7 +99,7 @@ def sample(size: int, seed: int, only: list[str]) -> list[dict[str, object]]:
 
 
 def room(module: str) -> str:
-    """The room within the room, of `nearby/proof`; else the module itself."""
+    """The room within the room, of `meant/lots`; else the module itself."""
     return module.partition("/")[0]
 
 

@@ -43,13 +43,12 @@ ASKED = (
     "certificates/test_forged",
 )
 """tests of what is asked and of how it is read, the quickest first"""
-CARRIED = ("certificates/test_crowds", "certificates/test_carried", "certificates/test_shifted")
-"""tests of errors of earlier rounds, the quickest first"""
 ROUNDS = (
     "certificates/test_rounds",
     "certificates/test_due",
     "certificates/test_nearby",
-    "certificates/test_carried",
+    "certificates/test_bounds",
+    "certificates/test_crowds",
     "certificates/test_shifted",
 )
 """tests of rounds, the quickest first"""
@@ -58,20 +57,18 @@ EXACT = (
     "certificates/test_exact_proof",
     "certificates/test_exact_levels",
     "certificates/test_enclosed",
+    "certificates/test_enclosed_products",
+    "certificates/test_enclosed_forged",
     "certificates/test_enclosed_groups",
 )
 """tests of levels in exact fractions, the quickest first"""
-NEARBY = (
-    "certificates/test_nearby",
-    "certificates/test_nearby_begun",
-    "certificates/test_nearby_proof",
+RULED = (
     "certificates/test_nearby_rules",
     "certificates/test_one_by_one",
-    "certificates/test_rounds",
     "certificates/test_rules",
-    *CARRIED,
+    *ROUNDS,
 )
-"""tests of rooms within the room, of max-min: the point nearby, and rounds beside rules"""
+"""tests of rounds beside rules"""
 TESTS = {
     "asked_users": ASKED,
     "asking": ASKED,
@@ -81,11 +78,10 @@ TESTS = {
         "certificates/test_points",
         "certificates/test_forged",
     ),
+    "bounds": ROUNDS,
     "bottleneck": ("solving/engines/test_water_one_pool",),
-    "carried": CARRIED,
     "common_tasks": ("certificates/test_common_tasks", "certificates/test_per_server"),
     "compiled": ("certificates/test_dense",),
-    "crowds": CARRIED,
     "decimals": ("certificates/test_bound", *THEOREM),
     "dense": ("certificates/test_dense",),
     "places": ("certificates/test_bound", "certificates/test_places", *THEOREM),
@@ -95,8 +91,10 @@ TESTS = {
     "enclosed_groups": EXACT,
     "enclosed_levels": EXACT,
     "enclosed_prices": EXACT,
+    "enclosed_products": EXACT,
     "enclosed_search": EXACT,
     "exact": ("certificates/test_exact",),
+    "exact_floors": EXACT,
     "exact_levels": EXACT,
     "exact_parts": EXACT,
     "exact_search": EXACT,
@@ -107,16 +105,15 @@ TESTS = {
     "groups_told": EXACT,
     "guess": ("certificates/test_alpha_fair",),
     "levels": ("certificates/test_levels", "solving/test_levels"),
-    "nearby": NEARBY,
-    "ruled": NEARBY,
+    "meant": ("certificates/test_meant_begun", *EXACT),
+    "ruled": RULED,
     "money": ("certificates/test_alpha_fair", "certificates/test_common_tasks"),
     "per_server": ("certificates/test_per_server",),
     "per_server_drf": ("certificates/test_per_server",),
-    "pushed": CARRIED,
     "question": ASKED,
     "rounds": ROUNDS,
     "rounds_proof": ROUNDS,
-    "together": CARRIED,
+    "rounds_verdict": ROUNDS,
     "tradeoff": ("certificates/test_tradeoff",),
     "pulls": ("certificates/test_tradeoff",),
     "pulled": ("certificates/test_tradeoff",),

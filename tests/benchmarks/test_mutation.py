@@ -40,11 +40,12 @@ def test_judges_have_their_tests() -> None:
 
 
 def test_rooms_within_the_room_are_changed_too() -> None:
-    drawn = {str(mutant["module"]) for mutant in changes.sample(60, 0, ["nearby"])}
-    assert drawn <= {"nearby/" + path.stem for path in (changes.PACKAGE / "nearby").glob("*.py")}
+    drawn = {str(mutant["module"]) for mutant in changes.sample(60, 0, ["meant"])}
+    assert drawn <= {"meant/" + path.stem for path in (changes.PACKAGE / "meant").glob("*.py")}
     assert len(drawn) > 3
-    files = running.tests_of("nearby/proof")
-    assert files == [f"tests/{name}.py" for name in (*running.NEARBY, *running.ALWAYS)]
+    files = running.tests_of("meant/lots")
+    names = (*running.TESTS["meant"], *running.ALWAYS)
+    assert files == [f"tests/{name}.py" for name in names]
     assert "rounds" in {str(mutant["module"]) for mutant in changes.sample(200, 0, ["rounds"])}
 
 
