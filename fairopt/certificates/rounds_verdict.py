@@ -50,13 +50,14 @@ def of_rounds(
 def _unproved(alloc: Allocation, verdict: Certificate) -> Certificate:
     """The verdict, by which nothing is known of anybody's share; a refuted one stays so."""
     users = alloc.instance.users
+    kept = [check for check in verdict.checks if check.name != ROUNDS[-1]]
     unknown = Intervals(len(users), lambda: (np.zeros(len(users)), np.full(len(users), np.inf)))
     return replace(
         verdict,
         verdict=REFUTED if verdict.verdict == REFUTED else UNPROVED,
         residual=np.inf,
         undetermined=users,
-        checks=(*verdict.checks, Check.of(NONE, 1.0, 0.0, "")),
+        checks=(*kept, Check.of(NONE, 1.0, 0.0, "")),
         intervals=unknown,
         bounded=False,
     )

@@ -9,18 +9,15 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates import digits
 from fairopt.certificates.asked_users import power
 from fairopt.certificates.columns import Listed
 from fairopt.certificates.given import flows
-from fairopt.formulas.lowered import DOWN_OF_TWO, RULE, UP_OF_TWO, Lowered, lower
+from fairopt.formulas.lowered import DOWN_OF_TWO, RULE, Lowered, lower
 from fairopt.instance import Bools, Floats, Ints
 
 BAND = 2.0**-89
 """part of an amount that `equal` asks by which the sum may be below it: no sum of numbers of two
 floats hits it"""
-FREE = 1e-11
-"""part of what a task pays and is paid by rules of one's own below which it costs nothing"""
 
 
 @dataclass(frozen=True)
@@ -72,11 +69,6 @@ class System:
         """(M,) rows that hold from below what another row holds from above: those of `equal`."""
         return np.asarray((self.low.kind == RULE) & (self.low.two == DOWN_OF_TWO))
 
-    @cached_property
-    def equal(self) -> Bools:
-        """(M,) those other rows, which come just before; they are always full."""
-        return np.asarray((self.low.kind == RULE) & (self.low.two == UP_OF_TWO))
-
     def left(self, columns: Ints, amount: Floats) -> tuple[Floats, Floats]:
         """(M,) what amounts (2, C) leave of rows, and its error."""
         left, error = self.columns.left(self.rhs, columns, amount)
@@ -100,26 +92,6 @@ class System:
             return cost
         return self.gross(price, self.columns.cost(price))[columns]
 
-    def free(self, price: Floats, cost: Floats) -> Bools:
-        """(P,) tasks that cost nothing, or less, as they are paid for by rules of one's own."""
-        if self._gross is None:
-            return np.zeros(self.tasks, dtype=bool)
-        gross = self.gross(price, cost)
-        return np.asarray((gross > 0) & (cost <= FREE * gross) & ~self.columns.shut)
-
-    @cached_property
-    def most(self) -> Floats:
-        """(P,) the most tasks of a column, as any row alone says in which nothing counts below 0
-        and nothing flows."""
-        matrix = self.columns.matrix.tocoo()
-        good = ~self.low.signed
-        good[matrix.row[matrix.col >= self.tasks]] = False
-        found = np.full(matrix.shape[1], np.inf)
-        some = good[matrix.row] & (matrix.data > 0)
-        row, column = matrix.row[some], matrix.col[some]
-        np.minimum.at(found, column, self.rhs[row] / matrix.data[some])
-        return found[: self.tasks]
-
     @property
     def tasks(self) -> int:
         """P, the columns of tasks."""
@@ -131,13 +103,6 @@ class System:
         open_ = self.columns.of_column[~self.columns.shut]
         return np.asarray(np.bincount(open_, minlength=len(self.share_unit)) > 0)
 
-    def owner(self, columns: Ints) -> Ints:
-        """(C,) the user of each column, -1 of flows."""
-        task = columns < self.tasks
-        found = np.full(len(columns), -1)
-        found[task] = self.columns.owner(columns[task])
-        return found
-
     def held(self, alloc: Allocation) -> tuple[Ints, Floats]:
         """The columns that an answer uses, then all flows; the amount of each."""
         given = np.maximum(alloc.by_way[self.low.way, self.low.server], 0.0)
@@ -145,19 +110,3 @@ class System:
         on = np.flatnonzero(given)
         y = flows(self.columns, self.rhs, self.bounds, on, given[on])
         return np.concatenate([on, self.tasks + np.arange(len(y))]), np.concatenate([given[on], y])
-
-    def shares(self, target: Floats, columns: Ints, amount: Floats) -> tuple[Floats, Floats]:
-        """(N,) target (2, N) less the share that amounts (2, C) make, and its error."""
-        task = np.flatnonzero(columns < self.tasks)
-        at = columns[task]
-        left, error = digits.remainders(
-            target[0], self.columns.owner(at), self.columns.worth(at), amount[:, task]
-        )
-        return left + target[1], error
-
-    def share(self, columns: Ints, amount: Floats) -> Floats:
-        """(2, N) the share that amounts (2, C) make."""
-        nothing = np.zeros((2, len(self.share_unit)))
-        high = -self.shares(nothing, columns, amount)[0]
-        nothing[0] = high
-        return np.array([high, -self.shares(nothing, columns, amount)[0]])
