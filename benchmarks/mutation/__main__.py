@@ -40,6 +40,7 @@ JUDGE = (
     "enclosed",
     "enclosed_groups",
     "enclosed_levels",
+    "enclosed_lines",
     "enclosed_prices",
     "enclosed_products",
     "enclosed_search",
@@ -56,6 +57,8 @@ JUDGE = (
     "rounds",
     "rounds_proof",
     "rounds_verdict",
+    "search_prices",
+    "search_tasks",
 )
 """what the theorem stands on, and what is proved of rounds of max-min, in fractions: the
 modules that are changed if no other is named"""

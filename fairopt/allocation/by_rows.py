@@ -18,6 +18,9 @@ from fairopt.formulas.lowered import (
 )
 from fairopt.instance import Floats
 
+PRICES = ("prices", "limit_prices", "bound_prices", "node_prices", "rule_prices", "limit_on_prices")
+"""fields of an answer that are prices of rows"""
+
 
 def listed_prices(alloc: Allocation, low: Lowered) -> Floats:
     """(M,) the prices of an answer, by the rows of its lowered system."""

@@ -7,19 +7,10 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.allocation.by_rows import listed_prices
+from fairopt.allocation.by_rows import PRICES, listed_prices
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.solving.reduce import Reduction
-
-PRICES = (
-    "prices",
-    "limit_prices",
-    "bound_prices",
-    "node_prices",
-    "rule_prices",
-    "limit_on_prices",
-)
 
 
 def columns(start: Allocation, instance: Instance) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.allocation import Allocation
+from fairopt.allocation.by_rows import PRICES
 from fairopt.certificates.tradeoff import keeps_equalities, measure
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.formulas.lowered import lower
@@ -27,8 +28,6 @@ from fairopt.solving.ruled import RuledLadder
 
 NEAR_ROWS = 1e-9
 """an answer closer than this is not moved nearer"""
-PRICES = ("prices", "limit_prices", "bound_prices", "node_prices", "rule_prices", "limit_on_prices")
-"""the fields of an answer that hold prices"""
 
 
 class Pulled(RuledLadder):

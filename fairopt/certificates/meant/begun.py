@@ -7,23 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.allocation.by_rows import listed_prices
+from fairopt.allocation.by_rows import PRICES, listed_prices
 from fairopt.certificates.levels import Order
 from fairopt.certificates.meant.lots import Lot
 from fairopt.certificates.meant.system import System
 from fairopt.formulas.entitled import Entitled
 from fairopt.formulas.lowered import LIMIT, PLACE
 from fairopt.instance import Floats, Ints
-
-PRICES = (
-    "prices",
-    "limit_prices",
-    "bound_prices",
-    "node_prices",
-    "rule_prices",
-    "limit_on_prices",
-)
-
 
 MET = 1e-9
 """part of its limit that a user may be below"""

@@ -1,0 +1,97 @@
+"""Which equations determine the prices that rounds mean; `enclosed_prices` judges them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from fairopt.certificates.enclosed import Equation
+from fairopt.certificates.enclosed_levels import TasksEnclosed
+from fairopt.certificates.enclosed_prices import PricesClaim, PricesEnclosed
+from fairopt.certificates.exact_parts import Part
+from fairopt.certificates.exact_search import TURNS, ExactSearch
+from fairopt.certificates.follows import normal
+from fairopt.certificates.meant.lots import Lot
+from fairopt.certificates.search_tasks import regular_part
+from fairopt.instance import Bools, Floats
+
+
+def prices_of(
+    search: ExactSearch, held: TasksEnclosed, lot: Lot, part: Part, cheap: Bools | None
+) -> PricesEnclosed | None:
+    """The prices of a part, in units of those of its lot."""
+    case, system, tasks = search.case, search.system, len(search.case.owner)
+    price = lot.price / system.row_unit
+    used = [*held.place, *held.claim.fixed]
+    payers, rows = set(part.payers), list(part.rows)
+    home: dict[int, int] = {}
+    for c in used:
+        if c < tasks and case.owner[c] in payers:
+            home.setdefault(case.owner[c], c)
+    if none := sorted(n for n in payers.difference(home) if case.open_[n]):
+        cost = system.columns.cost(lot.price)
+        for n in none:  # who holds nothing pays where it would pay least
+            home[n] = min(case.open_[n], key=lambda c: cost[c] / system.columns.score[c])
+    for _ in range(TURNS):
+        about = {k: Fraction(float(price[k])) / search.unit(k) for k in rows}
+        first = max(rows, key=lambda k: float(lot.price[k] * system.size[k]))
+        size = {k: float(about[k] / about[first]) for k in rows}
+        others = [k for k in rows if k != first]
+        touched = {c for k in rows for c in case.row[k]}
+        must = [c for c in used if c in touched and (c < tasks or c in held.place)]
+        may = list[int]()
+        if cheap is not None:
+            may = [c for c in sorted(touched.difference(used)) if cheap[c]]
+            may = [c for c in may if c >= tasks or case.owner[c] in home]
+        claim = PricesClaim(
+            others,
+            {first: Fraction(1)},
+            home,
+            part.users,
+            [],
+            [size[k] for k in others],
+            about[first],
+        )
+        columns, matrix, most = _equations(held, claim, must, may)
+        chosen, places = regular_part(matrix, most)
+        claim = replace(claim, chosen=[columns[k] for k in chosen])
+        if len(chosen) < len(others):  # what nothing determines is kept as it is
+            known = [others[j] for j in sorted(places)]
+            fixed = {k: Fraction(size[k]) for k in rows if k not in set(known)}
+            claim = replace(claim, rows=known, fixed=fixed, about=[size[k] for k in known])
+        found = PricesEnclosed.of(held, claim)
+        if found is None:
+            return None
+        gone = set(found.below())
+        if not gone:
+            return found
+        rows = [k for k in rows if k not in gone]
+    return None
+
+
+def _equations(
+    held: TasksEnclosed, claim: PricesClaim, must: Sequence[int], may: Sequence[int]
+) -> tuple[list[int], Floats, int]:
+    """Columns whose equations differ, these in floats, each price in its size, and how many of the
+    first must hold."""
+    known, columns, forms = set[tuple[tuple[int, int], ...]](), list[int](), list[Equation]()
+    for c in (*must, *may):
+        form, last = claim.form(held.case, c)
+        key = normal(form, last)
+        if key and form and key not in known:
+            known.add(key)
+            columns.append(c)
+            forms.append(form)
+    most = len(set(must).intersection(columns))
+    matrix = np.zeros((len(forms), len(claim.rows)))
+    for row, form in zip(matrix, forms, strict=True):
+        top = max([a.bit_length() for a in form.values()])
+        for j, a in form.items():
+            row[j] = a / (1 << top) * claim.about[j]
+    return columns, matrix, most
+
+
+__all__ = ["prices_of"]
