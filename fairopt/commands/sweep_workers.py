@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from types import FrameType
 from typing import Any
@@ -40,15 +41,32 @@ def executor(jobs: int, dask: str | None, points: int) -> Iterator[Executor | No
 
 
 class _Pool(ProcessPoolExecutor):
-    """A pool that no interruption finds in the middle of a submission.
+    """A pool that no interruption finds in the middle of a submission, nor its tasks cancelled.
 
-    It would leave a lock taken that a thread of the pool needs to end, and Python waits for that
-    thread at its own end: the interrupted command would never end.
+    The first would leave a lock taken that a thread of the pool needs to end, and Python waits for
+    that thread at its own end: the interrupted command would never end. The second would end that
+    thread by an exception when a worker is ended too, up to Python 3.11. So callers get a future
+    of their own to cancel, and the pool's is cancelled by the pool alone.
     """
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        given: Future[Any] = Future()
         with _interrupted_after():
-            return super().submit(fn, *args, **kwargs)
+            super().submit(fn, *args, **kwargs).add_done_callback(partial(_pass_on, given))
+        return given
+
+
+def _pass_on(given: Future[Any], done: Future[Any]) -> None:
+    """Give the result of the pool's future, or its error, to the caller's."""
+    if done.cancelled():
+        given.cancel()
+    if not given.set_running_or_notify_cancel():
+        return
+    error = done.exception()
+    if error is None:
+        given.set_result(done.result())
+    else:
+        given.set_exception(error)
 
 
 @contextmanager

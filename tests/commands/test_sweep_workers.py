@@ -2,6 +2,8 @@
 
 import os
 import signal
+import threading
+import time
 
 import pytest
 
@@ -53,3 +55,22 @@ def test_a_pool_interrupted_while_it_is_given_work_ends(monkeypatch: pytest.Monk
         assert given == [1]  # work 0 started the workers
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_what_a_caller_cancels_is_not_failed_once_more_when_workers_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A caller cancels all that waits, then the workers end: no thread ends by an exception."""
+    ended: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", ended.append)
+    with pytest.raises(KeyboardInterrupt), sweep_workers._processes(1) as pool:
+        first = pool.submit(os.getpid).result(timeout=60)
+        waiting = [pool.submit(time.sleep, 60) for _ in range(8)]
+        time.sleep(0.2)  # some are with the worker then, and the others wait in the pool
+        assert all(future.cancel() for future in waiting)
+        os.kill(first, signal.SIGKILL)
+        manager = pool._executor_manager_thread  # type: ignore[attr-defined]
+        manager.join(timeout=60)
+        assert not manager.is_alive()
+        raise KeyboardInterrupt
+    assert not ended

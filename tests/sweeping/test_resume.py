@@ -132,7 +132,6 @@ EDITS: tuple[tuple[tuple[Any, ...], Any, str], ...] = (
     (("answer", "tasks", "n1", "pool1"), lambda x: x * 1.001, "verdict, certified, gap, residual"),
     (("answer", "tasks", "n1", "pool1"), "many", "found the text 'many'"),
     (("answer", "tasks"), None, "tasks: found nothing; wanted what an answer is judged by"),
-    (("answer", "prices"), None, "not as its tasks and prices say"),
     (("answer", "prices", "pool1", "r1"), -1.0, "found -1; wanted a finite number >= 0"),
     (("answer", "score"), {"n1": {"pool1": 9.0}}, "which criterion 'dominant-share' says"),
     (("answer", "instance"), {}, "instance: found an unknown key"),
@@ -167,6 +166,19 @@ def test_an_edited_line_is_found_named_and_solved_again(
             warnings.simplefilter("ignore", JournalWarning)
         assert fo.sweep(inst, alphas(*ALPHAS), resume=path).to_csv() == whole[0]
     assert solved == []
+
+
+def test_an_answer_without_its_prices_changes_no_row(
+    inst: fo.Instance, tmp_path: Path, whole: tuple[str, bytes], solved: list[Any]
+) -> None:
+    """The judge finds prices again: the row is the same to the last digit, or it is named."""
+    path = tmp_path / "points.jsonl"
+    path.write_bytes(_edited(whole[1], "answer", "prices", value=None))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert fo.sweep(inst, alphas(*ALPHAS), resume=path).to_csv() == whole[0]
+    named = [str(w.message).startswith(f"resume: {path}, line 3: ") for w in told]
+    assert all(named) and solved == [1.0] * len(told)
 
 
 def test_answer_and_row_forged_together_prove_no_more_than_they_do(
