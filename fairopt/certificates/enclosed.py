@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from math import frexp, ldexp
 from typing import Any, NamedTuple
 
@@ -22,6 +24,8 @@ Equation = dict[int, int]
 BITS = 512
 """binary digits after the point to which unknowns are worked out, in a power of two of their own
 near their size"""
+DIGITS = 4_000
+"""most binary digits of the denominator of an unknown that is written out"""
 STEPS = 40
 """most corrections; each finds some forty digits"""
 SLICE = 128
@@ -80,6 +84,35 @@ class Regular:
         up = [int(e) - least for e in scaled.column]
         middle, far = ([v << e for v, e in zip(each, up, strict=True)] for each in (number, wide))
         return cls(rows, right, shift, middle, far, BITS - least, scaled)
+
+    @cached_property
+    def one_by_one(self) -> list[Fraction] | None:
+        """(C,) the unknowns, where each equation gives one from those before; else None."""
+        if self.bent:
+            return None
+        waits: dict[int, list[int]] = {}  # the equations of each unknown
+        for k, row in enumerate(self.rows):
+            for c in row:
+                waits.setdefault(c, []).append(k)
+        left = [len(row) for row in self.rows]
+        ready = [k for k, many in enumerate(left) if many == 1]
+        found: dict[int, Fraction] = {}
+        while ready:
+            k = ready.pop()
+            row = self.rows[k]
+            new = [c for c in row if c not in found]
+            if len(new) != 1:  # another equation gave it: those would not be regular
+                return None
+            rest = sum([a * found[c] for c, a in row.items() if c in found], Fraction(0))
+            value = (Fraction(self.right[k], 1 << self.shift) - rest) / row[new[0]]
+            if value.denominator.bit_length() > DIGITS:
+                return None
+            found[new[0]] = value
+            for j in waits[new[0]]:
+                left[j] -= 1
+                if left[j] == 1:
+                    ready.append(j)
+        return [found[c] for c in range(len(self.rows))] if len(found) == len(self.rows) else None
 
     def value(self, form: Mapping[int, int], more: int = 0) -> Interval:
         """Where a sum of multiples of unknowns lies, and `more` over 2**shift, over 2**bits."""

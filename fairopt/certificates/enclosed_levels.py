@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 from fairopt.certificates.enclosed import Equation, Interval, Regular
 from fairopt.certificates.enclosed_groups import GroupsEnclosed
@@ -53,6 +54,17 @@ class TasksClaim:
     targets: GroupsClaim | None = None
     given: Sequence[float] = ()
 
+    @cached_property
+    def shift(self) -> int:
+        """Right sides are over two to this power."""
+        return max([v.denominator.bit_length() - 1 for v in self.fixed.values()], default=0)
+
+    @cached_property
+    def whole(self) -> dict[int, int]:
+        """The amounts that are fixed, over 2**shift."""
+        each = self.fixed.items()
+        return {c: (v.numerator << self.shift) // v.denominator for c, v in each}
+
     def products(self, links: int) -> dict[int, list[Product]]:
         """Of equations with products of levels, these; links : the first one between levels."""
         of, first = self.targets, len(self.used)
@@ -62,18 +74,23 @@ class TasksClaim:
         }
 
 
-def equations(
-    case: ExactCase, claim: TasksClaim
-) -> tuple[list[Equation], list[int], int, dict[int, int]]:
-    """Equations between used columns, then levels; right sides, over 2**shift; the shift; the
+class Stated(NamedTuple):
+    """Equations between used columns, then levels; right sides, over two to the claim's shift; the
     place of each column."""
+
+    rows: list[Equation]
+    right: list[int]
+    place: dict[int, int]
+
+
+def equations(case: ExactCase, claim: TasksClaim) -> Stated:
+    """What a claim says."""
     place = {c: j for j, c in enumerate(claim.used)}
     own: dict[int, list[int]] = {}
     for c in claim.used:
         if c < len(case.owner):
             own.setdefault(case.owner[c], []).append(c)
-    shift = max([v.denominator.bit_length() - 1 for v in claim.fixed.values()], default=0)
-    whole = {c: int(v * 2**shift) for c, v in claim.fixed.items()}
+    shift, whole = claim.shift, claim.whole
     held = [0] * len(case.open_)
     for c, v in whole.items():
         if c < len(case.owner):
@@ -104,7 +121,7 @@ def equations(
     for link, last in () if claim.targets is None else claim.targets.links:
         rows.append({len(place) + j: a for j, a in link.items()})
         right.append(-last << shift)
-    return rows, right, shift, place
+    return Stated(rows, right, place)
 
 
 @dataclass(frozen=True)
@@ -113,14 +130,14 @@ class TasksEnclosed:
 
     Parameters
     ----------
-    place : of each column among the unknowns. group : (N,) of each user, NONE of whoever may hold
-    nothing, FLOOR of whoever holds its floor. full : rows that are just full.
+    stated : its equations. group : (N,) of each user, NONE of whoever may hold nothing, FLOOR of
+        whoever holds its floor. full : rows that are just full.
     """
 
     case: ExactCase
     claim: TasksClaim
     system: Regular
-    place: dict[int, int]
+    stated: Stated
     group: list[int]
     full: set[int]
     _same: dict[tuple[int, int], bool] = field(default_factory=dict)
@@ -134,7 +151,8 @@ class TasksEnclosed:
             or claim.targets.floored != claim.floored
         ):
             return None
-        rows, right, shift, place = equations(case, claim)
+        stated = equations(case, claim)
+        rows, right = stated.rows, stated.right
         group = [NONE] * len(case.open_)
         for j, users in [(FLOOR, claim.floored), *enumerate(claim.groups)]:
             for n in users:
@@ -157,12 +175,17 @@ class TasksEnclosed:
         mine, last = [rows[k] for k in chosen], [right[k] for k in chosen]
         if times:
             own = {chosen.index(k): each for k, each in times.items()}
-            system = regular(mine, own, last, shift, claim.about, claim.given)
+            system = regular(mine, own, last, claim.shift, claim.about, claim.given)
         else:
-            system = Regular.of(mine, last, shift, claim.about)
+            system = Regular.of(mine, last, claim.shift, claim.about)
         if system is None:
             return None
-        return cls(case, claim, system, place, group, set(claim.full))
+        return cls(case, claim, system, stated, group, set(claim.full))
+
+    @property
+    def place(self) -> dict[int, int]:
+        """The place of each column among the unknowns."""
+        return self.stated.place
 
     @cached_property
     def follows(self) -> Follows:
@@ -177,6 +200,20 @@ class TasksEnclosed:
             return None
         return GroupsEnclosed(of, self.system, self.follows, len(self.place))
 
+    @cached_property
+    def used(self) -> dict[int, int]:
+        """Columns in use, those determined first, and which each is."""
+        return {c: k for k, c in enumerate({**self.place, **self.claim.fixed})}
+
+    @cached_property
+    def own(self) -> dict[int, list[int]]:
+        """Of each user its columns in use, in that order."""
+        found: dict[int, list[int]] = {}
+        for c in self.used:
+            if c < len(self.case.owner):
+                found.setdefault(self.case.owner[c], []).append(c)
+        return found
+
     def amount(self, c: int) -> Interval:
         """Where the amount of a column lies, over 2**bits; exact of those that are fixed."""
         return self.system.value({self.place[c]: 1})
@@ -189,7 +226,7 @@ class TasksEnclosed:
     @cached_property
     def kept(self) -> bool:
         """Whether all equations hold, and every rule; rows found to be just full are noted."""
-        rows, right, shift, _ = equations(self.case, self.claim)
+        rows, right, shift = self.stated.rows, self.stated.right, self.claim.shift
         others = sorted(set(range(len(rows))).difference(self.claim.chosen))
         if self.below() or not all(self.follows.gives(rows[k], right[k]) for k in others):
             return False
@@ -221,9 +258,9 @@ class TasksEnclosed:
         for c, j in self.place.items():
             for k, a in case.column[c].items():
                 forms[k][j] = a
-        for c, v in fixed.items():
+        for c, whole in self.claim.whole.items():
             for k, a in case.column[c].items():
-                left[k] -= a * int(v * 2**shift)
+                left[k] -= a * whole
         for k, form in enumerate(forms):
             if k in self.full:
                 continue

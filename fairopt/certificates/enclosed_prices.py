@@ -3,7 +3,8 @@
 As in `exact_levels`: at the prices of a part of a round only full rows cost, whoever is stopped by
 then runs where a unit of its share costs least, and whoever is stopped later where nothing costs.
 What is dearer by far more than all roundings of a float is seen in floats, anything else in the
-integers that enclose prices; what costs just as much follows from the equations in integers.
+integers that enclose prices; what costs just as much follows from the equations in integers. Prices
+of few digits that equations give one after another are written out, and compared as they are.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ldexp
+from math import lcm, ldexp
 
 import numpy as np
 
@@ -30,6 +31,11 @@ SHARP = 60
 SPREAD = 400
 """powers of two between prices, between entries of a row and between scores of a user, up to which
 floats tell"""
+
+
+SHORT = 10_000
+"""binary digits of what prices that are written out are over, at most"""
+NONE = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,38 @@ class PricesEnclosed:
         """What follows from the equations."""
         return Follows(self.system)
 
+    @cached_property
+    def written(self) -> tuple[dict[int, int], int] | None:
+        """Prices by row and what they are over; None where they have too many digits, or equations
+        do not give them one after another."""
+        given = self.system.one_by_one
+        if given is None:
+            return None
+        price = {**self.claim.fixed, **dict(zip(self.claim.rows, given, strict=True))}
+        bottom = lcm(*[v.denominator for v in price.values()])
+        if bottom.bit_length() > SHORT:
+            return None
+        return {k: int(v * bottom) for k, v in price.items()}, bottom
+
+    @cached_property
+    def _cost(self) -> dict[int, int]:
+        """What columns cost at prices that are written out, those left out nothing."""
+        found = dict[int, int]()
+        price = {} if self.written is None else self.written[0]
+        for k, p in price.items():
+            for c, a in self.held.case.row[k].items():
+                found[c] = found.get(c, 0) + a * p
+        return found
+
+    def _more(self, c: int) -> int:
+        """What a column costs above what its user pays for as much share, times the score of its
+        home, at prices that are written out."""
+        case, cost = self.held.case, self._cost.get(c, 0)
+        home = self.claim.home.get(case.owner[c]) if c < len(case.owner) else None
+        if home is None:
+            return cost
+        return cost * case.score[home] - self._cost.get(home, 0) * case.score[c]
+
     def below(self) -> list[int]:
         """Rows whose prices are not known to be 0 or more."""
         each = zip(self.claim.rows, self.system.middle, self.system.wide, strict=True)
@@ -119,7 +157,7 @@ class PricesEnclosed:
     def kept(self) -> bool:
         """Whether prices are of full rows and not below 0, and all in use pays what is claimed."""
         held, claim, case = self.held, self.claim, self.held.case
-        tasks, used = len(case.owner), {**held.place, **held.claim.fixed}
+        tasks, used = len(case.owner), held.used
         priced = [*claim.rows, *claim.fixed]
         if self.below() or claim.scale <= 0 or any(v < 0 for v in claim.fixed.values()):
             return False
@@ -128,8 +166,11 @@ class PricesEnclosed:
         if any(c not in case.open_[n] for n, c in claim.home.items()):
             return False
         touched = {c for k in priced for c in case.row[k]}
-        mine = [c for c in used if c in touched and (c < tasks or c in held.place)]
-        mine += [c for c in used if c < tasks and c not in touched and case.owner[c] in claim.home]
+        mine = [c for c in touched if c in used and (c < tasks or c in held.place)]
+        for n in claim.home:
+            mine.extend([c for c in held.own.get(n, ()) if c not in touched])
+        if self.written is not None:
+            return not any(map(self._more, mine))
         known = {normal(*claim.form(case, c)) for c in claim.chosen}
         # those chosen are of columns in use, or out of use and as cheap: all hold
         for c in mine:
@@ -144,15 +185,20 @@ class PricesEnclosed:
     def over(self, c: int) -> tuple[Fraction, Fraction]:
         """Least and most that a column costs above what its user pays for as much share, beside
         prices of other parts."""
-        form, last = self.claim.form(self.held.case, c)
-        low, high = self.system.value(form, last)
-        if low < 0 <= high and self.follows.gives(form, -last):
-            return Fraction(0), Fraction(0)
         case = self.held.case
         home = self.claim.home.get(case.owner[c]) if c < len(case.owner) else None
-        unit = self.claim.scale / (1 if home is None else case.score[home])
+        unit = 1 if home is None else case.score[home]
+        if self.written is not None:
+            more = self._more(c)
+            exact = Fraction(more, self.written[1]) * self.claim.scale / unit if more else NONE
+            return exact, exact
+        form, last = self.claim.form(case, c)
+        low, high = self.system.value(form, last)
+        if low < 0 <= high and self.follows.gives(form, -last):
+            return NONE, NONE
         one = 1 << self.system.bits
-        return Fraction(low, one) * unit, Fraction(high, one) * unit
+        scale = self.claim.scale / unit
+        return Fraction(low, one) * scale, Fraction(high, one) * scale
 
     def prices(self) -> dict[int, tuple[float, int]] | None:
         """A float and a power of two for each price; None where they are not known so well."""

@@ -21,12 +21,12 @@ from fairopt.certificates.groups_claim import ROOT
 from fairopt.certificates.groups_levels import LevelsTold
 from fairopt.certificates.groups_told import GroupsTold
 from fairopt.certificates.search_prices import prices_of
-from fairopt.certificates.search_tasks import tasks_of
+from fairopt.certificates.search_tasks import at_most, tasks_of
 from fairopt.formulas.entitled import entitled
 from fairopt.formulas.lowered import lower
 
-COLUMNS, ENTRIES = 20_000, 20_000_000
-"""most columns in use, and most of them times rows that several of them share: some seconds"""
+COLUMNS, ENTRIES = 300_000, 20_000_000
+"""most columns in use, and most of those looked at times rows that several share: some seconds"""
 WORK = 100_000_000
 """most eligible pairs times rounds"""
 EARLIER = 300
@@ -71,7 +71,7 @@ def few(alloc: Allocation) -> bool:
     used = np.flatnonzero(alloc.by_way[low.way, low.server])
     both = low.matrix.tocsc()[:, np.append(used, np.arange(low.columns, low.matrix.shape[1]))]
     shared = int((np.bincount(both.indices, minlength=len(low.rhs)) > 1).sum())
-    return columns * shared <= ENTRIES
+    return at_most(columns, alloc.instance.shape[0], shared) * shared <= ENTRIES
 
 
 def _found(search: ExactSearch, told: GroupsTold | None) -> EnclosedLevels | None:

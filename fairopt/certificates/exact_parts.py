@@ -56,13 +56,18 @@ def parts_of(system: System, lot: Lot, used: Ints, payers: Bools, tied: bool) ->
 
     columns, users = system.columns, len(system.share_unit)
     value, cheap = near(system, lot, used)
-    every = np.union1d(used, np.flatnonzero(cheap)) if tied else used
-    task = every[every < system.tasks]
-    pays = payers & (value > 0)
+    rows = np.flatnonzero(lot.price > 0)
+    on = np.zeros(len(cheap), dtype=bool)
+    on[used] = True
+    ours = on[: system.tasks].copy()
+    on = on | cheap if tied else on
     # what others run costs them nothing on priced rows: what one of these asks, another gives
-    mine = task[pays[columns.of_column[task]] | np.isin(task, used)]
-    flows = every[every >= system.tasks]
-    both = np.concatenate([mine, flows])
+    pays = payers & (value > 0)
+    on[: system.tasks] &= pays[columns.of_column] | ours
+    touched = np.zeros(len(cheap), dtype=bool)  # what takes none of these rows links nothing
+    touched[columns.by_row[rows].indices] = True
+    both = np.flatnonzero(on & touched)
+    mine, flows = both[both < system.tasks], both[both >= system.tasks]
     row, each, _ = columns.entries(both)
     dear = lot.price[row] > 0
     row, each = row[dear], each[dear]
@@ -71,7 +76,6 @@ def parts_of(system: System, lot: Lot, used: Ints, payers: Bools, tied: bool) ->
     links = coo_array((np.ones(len(row)), (node, users + row)), shape=(size + len(flows),) * 2)
     _, name = connected_components(links, directed=False)
     found = []
-    rows = np.flatnonzero(lot.price > 0)
     for one in np.unique(name[users + rows]).tolist():
         owner = np.unique(columns.of_column[mine][name[columns.of_column[mine]] == one])
         found.append(

@@ -256,7 +256,16 @@ class GroupsClaim:
 
     def rank_of(self, j: int) -> int:
         """The class of a round."""
-        return self.rank[next(one.users[0] for one in self.rounds[j:] if one.users)]
+        return self._ranks[j]
+
+    @cached_property
+    def _ranks(self) -> list[int]:
+        """The class of each round: that of the next users who are stopped."""
+        found, rank = list[int](), -1
+        for one in reversed(self.rounds):
+            rank = self.rank[one.users[0]] if one.users else rank
+            found.append(rank)
+        return found[::-1]
 
     def free(self, j: int, n: int) -> bool:
         """Whether a user moves with its group until a round."""

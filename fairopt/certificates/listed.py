@@ -113,7 +113,7 @@ class Listed:
         return tasks, found, at
 
     @cached_property
-    def _rows(self) -> Any:
+    def by_row(self) -> Any:
         """(M, P + F) the matrix, by rows."""
         return self.matrix.tocsr()
 
@@ -138,7 +138,7 @@ class Listed:
             at = np.flatnonzero(cost)
             return at, cost[at]
         # of few rows, columns are read row by row
-        rows = self._rows
+        rows = self.by_row
         own = [np.arange(*rows.indptr[row : row + 2].tolist()) for row in on.tolist()]
         entry = np.concatenate([on[:0], *own])
         paid = rows.data[entry] * np.repeat(price[on], [len(part) for part in own])

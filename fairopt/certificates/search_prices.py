@@ -11,12 +11,16 @@ import numpy as np
 from fairopt.certificates.enclosed import Equation
 from fairopt.certificates.enclosed_levels import TasksEnclosed
 from fairopt.certificates.enclosed_prices import PricesClaim, PricesEnclosed
+from fairopt.certificates.exact_levels import ExactCase
 from fairopt.certificates.exact_parts import Part
 from fairopt.certificates.exact_search import TURNS, ExactSearch
 from fairopt.certificates.follows import normal
 from fairopt.certificates.meant.lots import Lot
 from fairopt.certificates.search_tasks import regular_part
 from fairopt.instance import Bools, Floats
+
+FEW = 8
+"""columns of a row that are looked at first"""
 
 
 def prices_of(
@@ -25,12 +29,8 @@ def prices_of(
     """The prices of a part, in units of those of its lot."""
     case, system, tasks = search.case, search.system, len(search.case.owner)
     price = lot.price / system.row_unit
-    used = [*held.place, *held.claim.fixed]
-    payers, rows = set(part.payers), list(part.rows)
-    home: dict[int, int] = {}
-    for c in used:
-        if c < tasks and case.owner[c] in payers:
-            home.setdefault(case.owner[c], c)
+    used, own, payers, rows = held.used, held.own, set(part.payers), list(part.rows)
+    home = {n: own[n][0] for n in part.payers if n in own}
     if none := sorted(n for n in payers.difference(home) if case.open_[n]):
         cost = system.columns.cost(lot.price)
         for n in none:  # who holds nothing pays where it would pay least
@@ -41,7 +41,8 @@ def prices_of(
         size = {k: float(about[k] / about[first]) for k in rows}
         others = [k for k in rows if k != first]
         touched = {c for k in rows for c in case.row[k]}
-        must = [c for c in used if c in touched and (c < tasks or c in held.place)]
+        must = [c for c in touched if c in used and (c < tasks or c in held.place)]
+        must.sort(key=used.__getitem__)
         may = list[int]()
         if cheap is not None:
             may = [c for c in sorted(touched.difference(used)) if cheap[c]]
@@ -55,8 +56,11 @@ def prices_of(
             [size[k] for k in others],
             about[first],
         )
-        columns, matrix, most = _equations(held, claim, must, may)
-        chosen, places = regular_part(matrix, most)
+        for some, others_ in ((_few(case, rows, must), []), (must, may)):
+            columns, matrix, most = _equations(held, claim, some, others_)
+            chosen, places = regular_part(matrix, most)
+            if len(chosen) == len(others):
+                break
         claim = replace(claim, chosen=[columns[k] for k in chosen])
         if len(chosen) < len(others):  # what nothing determines is kept as it is
             known = [others[j] for j in sorted(places)]
@@ -70,6 +74,18 @@ def prices_of(
             return found
         rows = [k for k in rows if k not in gone]
     return None
+
+
+def _few(case: ExactCase, rows: Sequence[int], must: Sequence[int]) -> list[int]:
+    """Of each row some columns: equations of these mostly determine all prices."""
+    many, found = dict.fromkeys(rows, 0), list[int]()
+    for c in must:
+        mine = [k for k in case.column[c] if many.get(k, FEW) < FEW]
+        if mine:
+            found.append(c)
+        for k in mine:
+            many[k] += 1
+    return found
 
 
 def _equations(

@@ -11,10 +11,12 @@ from fairopt.certificates.enclosed_levels import FLOOR, TasksClaim, TasksEnclose
 from fairopt.certificates.exact_search import TURNS, ExactSearch
 from fairopt.certificates.groups_claim import GroupsClaim
 from fairopt.certificates.groups_told import of_parts
-from fairopt.instance import Floats
+from fairopt.instance import Floats, Ints
 
 RANK = 1e-10
 """part of an equation, measured at the answer, that others leave of it, and which counts as none"""
+MANY, FEW = 3_000, 6
+"""used columns from which only some are to be determined; of each user and row so many at first"""
 SMALL = 1e-6
 """part of a row by which flows near 0 are measured"""
 
@@ -51,6 +53,7 @@ def tasks_of(
         rows_of = [k for k in (*must, *may) if not case.row[k].keys().isdisjoint(here)]
         most = sum(k in priced for k in rows_of)
         of = (groups, floored)
+        here = _large(search, here, given, rows_of) if len(here) > MANY else here
         matrix, size, ties = _matrix(search, here, given, of, rows_of, links, levels)
         # a user of no column tells the level of its group alone
         known = {g: n for g, users in enumerate(groups) for n in users if ties[n] is None}
@@ -69,7 +72,7 @@ def tasks_of(
         chosen += [len(order) + full.index(k) for k in mine]
         chosen += [len(order) + len(full) + k for k in rows if k < len(links)]
         kept = {here[c] for c in basis}
-        fixed = {c: search.given[c] for c in (*flows, *here) if c not in kept and search.given[c]}
+        fixed = {c: search.given[c] for c in (*flows, *used) if c not in kept and search.given[c]}
         fixed |= {c: v for c, v in pinned.items() if v}
         about = [float(size[c]) for c in (*basis, *range(len(here), len(size)))]
         unknown = [here[c] for c in basis]
@@ -83,6 +86,35 @@ def tasks_of(
             return held
         used = [c for c in used if c not in gone]
     return None
+
+
+def at_most(columns: int, users: int, rows: int) -> int:
+    """Of columns in use how many are looked at, at most."""
+    return columns if columns <= MANY else min(columns, FEW * (users + rows))
+
+
+def _large(
+    search: ExactSearch, used: Sequence[int], given: Floats, rows: Sequence[int]
+) -> list[int]:
+    """Of used columns all flows, and those of most tasks of each user and of each row: levels
+    mostly determine these, others being as they are."""
+    case, tasks = search.case, len(search.case.owner)
+    at = np.array(used)
+    columns = at[at < tasks]
+    part = search.system.low.matrix.tocsr()[np.array(rows)][:, columns].tocoo()
+    (row, place), paid = part.coords, np.abs(part.data) * given[columns[part.coords[1]]]
+    owner = np.array(case.owner, dtype=np.int64)[columns]
+    worth = search.system.low.score[columns] * given[columns]
+    found = {*_first(row, paid, place, FEW), *_first(owner, worth, np.arange(len(columns)), FEW)}
+    keep = {int(columns[j]) for j in found}
+    return [c for c in used if c >= tasks or c in keep]
+
+
+def _first(of: Ints, size: Floats, what: Ints, most: int) -> list[int]:
+    """Of each `of` the `what` of the largest sizes."""
+    order = np.lexsort((-size, of))
+    begin = np.searchsorted(of[order], of[order], side="left")
+    return np.unique(what[order][np.arange(len(order)) - begin < most]).tolist()
 
 
 def _pinned(search: ExactSearch, used: Sequence[int], rows: Sequence[int]) -> dict[int, Fraction]:
@@ -195,4 +227,4 @@ def regular_part(matrix: Floats, must: int) -> tuple[list[int], list[int]]:
     return rows, columns
 
 
-__all__ = ["regular_part", "tasks_of"]
+__all__ = ["at_most", "regular_part", "tasks_of"]

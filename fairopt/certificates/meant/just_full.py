@@ -29,7 +29,7 @@ class Takes(NamedTuple):
     """What a task of a column is worth, takes of each row, and whether the answer has any."""
 
     worth: float
-    of: dict[int, Fraction]
+    of: dict[int, float]
     held: bool
 
 
@@ -43,16 +43,19 @@ def by_rows(system: System, lots: Sequence[Lot], columns: Ints, amount: Floats) 
     """
     own = np.isin(system.low.kind, (LIMIT, PLACE))
     limits = [_own_rows(lot, own) for lot in lots]
-    left = _left(system, columns, amount, limits, own)
-    if not left:
+    full = _full(system, columns, amount, own)
+    if not full:
         return None
     found = dict(enumerate(lots))
     by_column = system.low.matrix.tocsc()
     alone = [int(lot.users[0]) if len(lot.users) == 1 else -1 for lot in lots]
     used = set(columns[amount > 0].tolist())
     takes = [_takes(system, by_column, n, used) if n >= 0 else [] for n in alone]
+    last = _last(takes, [_reaches(system, lot, columns[amount > 0]) for lot in lots], full)
+    wanted = sorted(set[int]().union(*last.values()))
+    left = _left(system, columns, amount, limits, wanted) if wanted else {}
     changed = False
-    for k, rows in sorted(_last(takes, left).items()):  # who is stopped first leaves more to others
+    for k, rows in sorted(last.items()):  # who is stopped first leaves more to others
         if k not in found:
             continue
         stops, least = _least(takes[k], {r: left[r] for r in rows})
@@ -60,7 +63,7 @@ def by_rows(system: System, lots: Sequence[Lot], columns: Ints, amount: Floats) 
         if (limits[k] and least >= 0) or set(stops) == told:
             continue
         for r in left:  # it takes so much less in every row
-            left[r] -= least * max(one.of.get(r, Fraction(0)) for one in takes[k])
+            left[r] -= least * Fraction(max(one.of.get(r, 0.0) for one in takes[k]))
         # who comes to its limit at that level, and runs nowhere else, is stopped there too
         mates = [j for j in found if j != k and limits[j] and _alike(found[j], found[k])]
         mates = [j for j in mates if all(set(one.of) & set(stops) for one in takes[j])]
@@ -68,7 +71,7 @@ def by_rows(system: System, lots: Sequence[Lot], columns: Ints, amount: Floats) 
         for j in (k, *mates):
             for one in takes[j]:
                 r = next(r for r in stops if r in one.of)
-                price[r] = max(price[r], one.worth / float(one.of[r]))
+                price[r] = max(price[r], one.worth / one.of[r])
         users = np.sort(np.concatenate([found[j].users for j in (k, *mates)]))
         found[k] = replace(found[k], users=users, price=price * system.row_unit)
         changed = True
@@ -86,26 +89,36 @@ def _takes(system: System, by_column: Any, n: int, used: set[int]) -> list[Takes
         part = slice(by_column.indptr[c], by_column.indptr[c + 1])
         rows, entries = by_column.indices[part].tolist(), by_column.data[part].tolist()
         if not system.columns.shut[c]:
-            each = {r: Fraction(a) for r, a in zip(rows, entries, strict=True) if a > 0}
+            each = {r: a for r, a in zip(rows, entries, strict=True) if a > 0}
             found.append(Takes(float(low.score[c]), each, c in used))
     return found
 
 
-def _last(takes: list[list[Takes]], left: dict[int, Fraction]) -> dict[int, set[int]]:
-    """Of each lot that rises last in full rows these rows; not of one that may run elsewhere, as
-    what stops it there is told."""
+def _reaches(system: System, lot: Lot, held: Ints) -> set[int]:
+    """The rows in which several users of a lot hold something; of one user alone see `Takes`."""
+    if len(lot.users) == 1:
+        return set()
+    mine = held[held < system.tasks]
+    mine = mine[np.isin(system.low.owner[mine], lot.users)]
+    return set(np.unique(system.columns.matrix[:, mine].indices).tolist())
+
+
+def _last(takes: list[list[Takes]], crowds: list[set[int]], full: set[int]) -> dict[int, set[int]]:
+    """Of each lot of one user that rises last in full rows these rows; not of one that may run
+    elsewhere, as what stops it there is told."""
     found, claimed = dict[int, set[int]](), set[int]()
     for k in reversed(range(len(takes))):
-        mine = {r for one in takes[k] if one.held for r in one.of if r in left} - claimed
+        mine = {r for one in takes[k] if one.held for r in one.of if r in full} - claimed
         if mine and all(mine & set(one.of) for one in takes[k]):
             found[k] = mine
             claimed |= mine
+        claimed |= crowds[k]
     return found
 
 
 def _least(takes: list[Takes], left: dict[int, Fraction]) -> tuple[list[int], Fraction]:
     """The rows that leave least in each column, and how many more tasks the least leaves."""
-    rooms = [{r: left[r] / a for r, a in one.of.items() if r in left} for one in takes]
+    rooms = [{r: left[r] / Fraction(a) for r, a in one.of.items() if r in left} for one in takes]
     rows = [min(room, key=lambda r: room[r]) for room in rooms]
     return rows, min(room[r] for room, r in zip(rooms, rows, strict=True))
 
@@ -145,30 +158,30 @@ def _at_limits(
     return x
 
 
-def _left(
-    system: System, columns: Ints, amount: Floats, limits: list[list[int]], own: Bools
-) -> dict[int, Fraction]:
-    """What is left of rows that are full but for rounding; below 0 if those at their limits ask for
-    more."""
+def _full(system: System, columns: Ints, amount: Floats, own: Bools) -> set[int]:
+    """Rows that are full but for rounding, and to which nothing is lent."""
     low = system.low
     left = system.left(columns, digits.of(amount, 2))[0]
     near = (np.abs(left) <= NEAR * system.size) & ~own & ~low.signed & (low.rhs > 0)
-    if not near.any():
-        return {}
+    near[low.matrix.tocsc()[:, system.tasks :].indices] = False  # what is lent there may be less
+    return set(np.flatnonzero(near).tolist())
+
+
+def _left(
+    system: System,
+    columns: Ints,
+    amount: Floats,
+    limits: list[list[int]],
+    rows: Sequence[int],
+) -> dict[int, Fraction]:
+    """What is left of rows; below 0 if those at their limits ask for more."""
+    low = system.low
     x = _at_limits(system, columns, amount, limits)
     by_row, found = low.matrix.tocsr(), dict[int, Fraction]()
-    for k in np.flatnonzero(near).tolist():
+    for k in rows:
         part = slice(by_row.indptr[k], by_row.indptr[k + 1])
-        if (by_row.indices[part] >= system.tasks).any():
-            continue  # what is lent there may be less
-        used = sum(
-            (
-                Fraction(float(a)) * x[int(c)]
-                for c, a in zip(by_row.indices[part], by_row.data[part], strict=True)
-                if int(c) in x
-            ),
-            Fraction(0),
-        )
+        each = zip(by_row.indices[part].tolist(), by_row.data[part].tolist(), strict=True)
+        used = sum([Fraction(a) * x[c] for c, a in each if c in x], Fraction(0))
         found[k] = Fraction(float(low.rhs[k])) - used
     return found
 
