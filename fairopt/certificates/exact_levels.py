@@ -29,6 +29,7 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.exact_floors import exact_floors, promised
 from fairopt.formulas.entitled import Entitled
 from fairopt.formulas.lowered import CAPACITY, QUOTA, Lowered, lower
+from fairopt.instance import remembered
 
 Prices = dict[int, int]
 """price of each row that has one"""
@@ -239,15 +240,24 @@ def _values(
 def held(alloc: Allocation) -> list[Fraction]:
     """(N,) the shares that an answer's tasks make, not rounded."""
     low = lower(alloc.instance, alloc.score)
-    found = [Fraction(0)] * len(alloc.instance.users)
-    each = zip(low.owner.tolist(), _scores(alloc, low), strict=True)
-    for (n, u), x in zip(each, alloc.by_way[low.way, low.server].tolist(), strict=True):
+    # tasks of one score together, over one power of two
+    tasks = [x.as_integer_ratio() for x in alloc.by_way[low.way, low.server].tolist()]
+    up = max([bottom.bit_length() for _, bottom in tasks], default=0)
+    total: list[dict[Fraction, int]] = [{} for _ in alloc.instance.users]
+    for n, u, (x, bottom) in zip(low.owner.tolist(), _scores(alloc, low), tasks, strict=True):
         if x:
-            found[n] += u * Fraction(x)
-    return found
+            total[n][u] = total[n].get(u, 0) + (x << (up - bottom.bit_length()))
+    one = 1 << max(up - 1, 0)
+    return [sum([u * x for u, x in each.items()], Fraction(0)) / one for each in total]
 
 
 def _scores(alloc: Allocation, low: Lowered) -> list[Fraction]:
+    """`_scored`, kept with the answer."""
+    found: list[Fraction] = remembered(alloc, "_exact_scores", lambda: _scored(alloc, low))
+    return found
+
+
+def _scored(alloc: Allocation, low: Lowered) -> list[Fraction]:
     """(P,) the score of each column: by its criterion where that is named, or else as given."""
     inst, score = alloc.instance, alloc.score
     name = alloc.kind["parameters"].get("criterion")
@@ -276,16 +286,20 @@ def _ratios(alloc: Allocation, low: Lowered, name: str) -> list[Fraction] | None
         ]
         whole = [pool] * len(whole)
     # of columns with the same demand of the same capacity once
+    way, server = low.way.tolist(), low.server.tolist()
     by_way = ways.demand.ndim == 2
-    need = ways.demand[low.way] if by_way else ways.demand[low.way, low.server]
-    known: dict[tuple[float | int, ...], Fraction] = {}
-    part = list[Fraction]()
-    of = zip(need.tolist(), low.server.tolist(), strict=True)
-    for row, i in of:
-        key = (*row, i) if name == "dominant-share" else tuple(row)
-        if key not in known:
-            known[key] = max([Fraction(d) / c for d, c in zip(row, whole[i], strict=True) if d])
-        part.append(known[key])
+    if by_way and name != "dominant-share":
+        each_way = [_most(row, whole[0]) if any(row) else None for row in ways.demand.tolist()]
+        part = [found for w in way if (found := each_way[w]) is not None]
+    else:
+        need = ways.demand[low.way] if by_way else ways.demand[low.way, low.server]
+        known: dict[tuple[float | int, ...], Fraction] = {}
+        part = []
+        for row, i in zip(need.tolist(), server, strict=True):
+            key = (*row, i) if name == "dominant-share" else tuple(row)
+            if key not in known:
+                known[key] = _most(row, whole[i])
+            part.append(known[key])
     if name != "drf":
         return part
     speed = [Fraction(v) for v in ways.speed[low.way].tolist()]
@@ -296,6 +310,11 @@ def _ratios(alloc: Allocation, low: Lowered, name: str) -> list[Fraction] | None
             least[n] = alone
     each = zip(low.owner.tolist(), speed, strict=True)
     return [least[n] if v == 1 else least[n] * v for n, v in each]
+
+
+def _most(row: Sequence[float], whole: Sequence[Fraction]) -> Fraction:
+    """The largest part of a capacity that a task takes."""
+    return max([Fraction(d) / c for d, c in zip(row, whole, strict=True) if d])
 
 
 __all__ = ["ExactCase", "ExactLevels", "Prices", "held", "proved"]

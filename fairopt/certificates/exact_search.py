@@ -24,6 +24,7 @@ from fairopt.certificates.meant.system import System
 from fairopt.certificates.ruled.walk import PATH, path
 from fairopt.errors import UsageError
 from fairopt.formulas.entitled import Entitled, entitled
+from fairopt.formulas.lowered import LIMIT
 from fairopt.instance import Bools, remembered
 
 MOST = 1_000
@@ -145,13 +146,14 @@ class ExactSearch:
         left = system.left(columns, digits.of(amount, 2))[0]
         full = np.flatnonzero(np.abs(left) <= NEAR * system.size)
         floored = _floored(alloc, asked, met)
-        parts, bundles = (
-            [
-                parts_of(system, lot, used, (stage <= k) | floored, tied)
-                for k, lot in enumerate(clear)
-            ]
-            for tied in (False, True)
-        )
+        limits = low.kind == LIMIT
+        parts, bundles = list[list[Part]](), list[list[Part]]()
+        for k, lot in enumerate(clear):
+            pays = (stage <= k) | floored
+            parts.append(parts_of(system, lot, used, pays, tied=False))
+            # a limit is of all columns of its user, and of no others
+            alone = limits[lot.price > 0].all()
+            bundles.append(parts[-1] if alone else parts_of(system, lot, used, pays, tied=True))
         return cls(
             system,
             ExactCase.of(alloc, low, asked),

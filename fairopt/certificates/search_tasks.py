@@ -114,7 +114,8 @@ def _first(of: Ints, size: Floats, what: Ints, most: int) -> list[int]:
     """Of each `of` the `what` of the largest sizes."""
     order = np.lexsort((-size, of))
     begin = np.searchsorted(of[order], of[order], side="left")
-    return np.unique(what[order][np.arange(len(order)) - begin < most]).tolist()
+    found: list[int] = np.unique(what[order][np.arange(len(order)) - begin < most]).tolist()
+    return found
 
 
 def _pinned(search: ExactSearch, used: Sequence[int], rows: Sequence[int]) -> dict[int, Fraction]:
