@@ -242,13 +242,14 @@ def held(alloc: Allocation) -> list[Fraction]:
     low = lower(alloc.instance, alloc.score)
     # tasks of one score together, over one power of two
     tasks = [x.as_integer_ratio() for x in alloc.by_way[low.way, low.server].tolist()]
-    up = max([bottom.bit_length() for _, bottom in tasks], default=0)
-    total: list[dict[Fraction, int]] = [{} for _ in alloc.instance.users]
+    up = max([bottom.bit_length() for _, bottom in tasks], default=1)
+    score = {id(u): u for u in _scores(alloc, low)}
+    total: list[dict[int, int]] = [{} for _ in alloc.instance.users]
     for n, u, (x, bottom) in zip(low.owner.tolist(), _scores(alloc, low), tasks, strict=True):
         if x:
-            total[n][u] = total[n].get(u, 0) + (x << (up - bottom.bit_length()))
-    one = 1 << max(up - 1, 0)
-    return [sum([u * x for u, x in each.items()], Fraction(0)) / one for each in total]
+            total[n][id(u)] = total[n].get(id(u), 0) + (x << (up - bottom.bit_length()))
+    one = 1 << (up - 1)
+    return [sum([score[u] * x for u, x in each.items()], Fraction(0)) / one for each in total]
 
 
 def _scores(alloc: Allocation, low: Lowered) -> list[Fraction]:
@@ -267,9 +268,9 @@ def _scored(alloc: Allocation, low: Lowered) -> list[Fraction]:
         if ratios is not None:
             return ratios
         score = criteria.score(inst, name)
-    speed = [Fraction(v) for v in inst.ways.speed[low.way].tolist()]
-    each = [Fraction(u) for u in score[low.owner, low.server].tolist()]
-    return [u * v for u, v in zip(each, speed, strict=True)]
+    speed = [Fraction(v) for v in inst.ways.speed.tolist()]
+    each = zip(score[low.owner, low.server].tolist(), low.way.tolist(), strict=True)
+    return [Fraction(u) * speed[w] for u, w in each]
 
 
 def _ratios(alloc: Allocation, low: Lowered, name: str) -> list[Fraction] | None:
@@ -302,14 +303,14 @@ def _ratios(alloc: Allocation, low: Lowered, name: str) -> list[Fraction] | None
             part.append(known[key])
     if name != "drf":
         return part
-    speed = [Fraction(v) for v in ways.speed[low.way].tolist()]
+    speed = [Fraction(v) for v in ways.speed.tolist()]
     least: dict[int, Fraction] = {}
-    for n, u, v in zip(low.owner.tolist(), part, speed, strict=True):
-        alone = u if v == 1 else u / v
+    for n, u, w in zip(low.owner.tolist(), part, way, strict=True):
+        alone = u if speed[w] == 1 else u / speed[w]
         if n not in least or alone < least[n]:
             least[n] = alone
-    each = zip(low.owner.tolist(), speed, strict=True)
-    return [least[n] if v == 1 else least[n] * v for n, v in each]
+    each = zip(low.owner.tolist(), way, strict=True)
+    return [least[n] if speed[w] == 1 else least[n] * speed[w] for n, w in each]
 
 
 def _most(row: Sequence[float], whole: Sequence[Fraction]) -> Fraction:

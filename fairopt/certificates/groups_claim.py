@@ -8,7 +8,7 @@ due in a round is a linear equation between levels: of the root, of groups, and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -148,6 +148,7 @@ class GroupsClaim:
     rank: Sequence[int]
     some: Sequence[bool]
     rounds: Sequence[RoundClaim]
+    _before: dict[tuple[int, int], int | None] = field(default_factory=dict)
 
     @cached_property
     def turn(self) -> list[int]:
@@ -242,10 +243,17 @@ class GroupsClaim:
 
     def before(self, j: int, g: int) -> int | None:
         """The last round of the class before in which the level of a group was asked for."""
-        k = self.last(j)
-        while k is not None and g not in self.rounds[k].size:
-            k = self.last(k)
-        return k
+        way = list[int]()
+        while (j, g) not in self._before:
+            way.append(j)
+            k = self.last(j)
+            if k is None or g in self.rounds[k].size:
+                self._before[j, g] = k
+            else:
+                j = k
+        found = self._before[j, g]
+        self._before.update({(i, g): found for i in way})
+        return found
 
     def last(self, j: int) -> int | None:
         """The last round of the class before that was passed."""

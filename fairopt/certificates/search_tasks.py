@@ -50,7 +50,8 @@ def tasks_of(
         pinned = _pinned(search, used, must)
         here = [c for c in used if c not in pinned]
         # a row of nothing but these is an equation between numbers
-        rows_of = [k for k in (*must, *may) if not case.row[k].keys().isdisjoint(here)]
+        now = set(here)
+        rows_of = [k for k in (*must, *may) if not case.row[k].keys().isdisjoint(now)]
         most = sum(k in priced for k in rows_of)
         of = (groups, floored)
         here = _large(search, here, given, rows_of) if len(here) > MANY else here
