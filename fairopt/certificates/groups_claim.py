@@ -110,6 +110,18 @@ class ExactTree:
                 found.setdefault(g, []).append(n)
         return found
 
+    @cached_property
+    def whole(self) -> dict[tuple[int, int], tuple[int, dict[int, int]]]:
+        """Of each group and entry what a number is that makes its users' use of it whole, and that
+        use where there is any."""
+        found = {}
+        for g, users in self.below.items():
+            for r in range(len(self.use[0])):
+                by = lcm(*[self.use[n][r].denominator for n in users])
+                each = {n: int(self.use[n][r] * by) for n in users if self.use[n][r]}
+                found[g, r] = by, each
+        return found
+
     def own(self, n: int) -> int:
         """The group of a user, or the root."""
         return self.above[n][0] if self.above[n] else ROOT
@@ -149,6 +161,7 @@ class GroupsClaim:
     some: Sequence[bool]
     rounds: Sequence[RoundClaim]
     _before: dict[tuple[int, int], int | None] = field(default_factory=dict)
+    _over: dict[tuple[int, int, int], Sum] = field(default_factory=dict)
 
     @cached_property
     def turn(self) -> list[int]:
@@ -281,20 +294,29 @@ class GroupsClaim:
 
     def over(self, j: int, g: int, r: int) -> Sum:
         """What members of a group use of an entry in a round, above the target of the group."""
-        found, last = dict[int, Fraction](), Fraction(0)
-        for n in self.tree.below[g]:
-            if (part := self.tree.use[n][r]) and self.turn[n] >= 0:
-                # of a later class: no more than its floor yet
-                k = j if self.free(j, n) else self.turn[n]
-                if k > j or n in self.rounds[k].floored:
-                    last += part * self.tree.floor[n]
-                else:
-                    at = self.level[k, self.tree.own(n)]
-                    found[at] = found.get(at, Fraction(0)) + part
-        up = self.level[j, self.tree.parent[g]]
-        found[up] = found.get(up, Fraction(0)) - self.tree.weight[g]
-        by = lcm(last.denominator, *[v.denominator for v in found.values()])
-        return {i: int(v * by) for i, v in found.items() if v}, int(last * by)
+        if (j, g, r) not in self._over:
+            self._over[j, g, r] = self._above(j, g, r)
+        return self._over[j, g, r]
+
+    def _above(self, j: int, g: int, r: int) -> Sum:
+        by, use = self.tree.whole[g, r]
+        found, last = dict[int, int](), Fraction(0)
+        rank, up = self.rank_of(j), self.level[j, self.tree.parent[g]]
+        for n, part in use.items():
+            if (k := self.turn[n]) < 0:
+                continue
+            # of a later class: no more than its floor yet
+            k = j if k >= j and self.rank[n] == rank else k
+            if k > j or n in self.rounds[k].floored:
+                last += part * self.tree.floor[n]
+            else:
+                at = self.level[k, self.tree.own(n)]
+                found[at] = found.get(at, 0) + part
+        size = self.tree.weight[g] * by
+        times = lcm(last.denominator, size.denominator)
+        found = {i: v * times for i, v in found.items()}
+        found[up] = found.get(up, 0) - int(size * times)
+        return {i: v for i, v in found.items() if v}, int(last * times)
 
     @cached_property
     def alive(self) -> list[set[int]]:
