@@ -28,6 +28,8 @@ DIGITS = 4_000
 """most binary digits of the denominator of an unknown that is written out"""
 STEPS = 40
 """most corrections; each finds some forty digits"""
+MANY, MOST = 1_000, 50_000
+"""unknowns from which factors are looked at before the inverse; of more rounding is not counted"""
 SLICE = 128
 """rows of the inverse at a time"""
 UNIT = 2.0**-53
@@ -216,6 +218,8 @@ class ScaledSystem:
         where G is the sum of each row, all roundings counted.
         """
         size = len(left)
+        if size > MANY and (quick := self._by_factors(left, more)) is not None:
+            return quick
         gross, turned = abs(self.matrix).T.tocsr(), self.matrix.T.tocsr()
         most = int(np.diff(self.matrix.indptr).max())
         lost, short = (most + 8) * UNIT, (size + 8) * UNIT
@@ -234,10 +238,62 @@ class ScaledSystem:
             if more is not None:
                 found[rows] += more @ size_of
             found[rows] += size_of.sum(axis=0) * 2.0**-1000  # what is too small for a float
-        sums, found = sums * (1 + short), found * (1 + short)
-        if not (sums.max() < 0.5 and np.isfinite(found).all()):
+        return _widened(found * (1 + short), sums * (1 + short))
+
+    def _by_factors(self, left: Floats, more: Floats | None) -> Floats | None:
+        """`wide` without the inverse; None where this tells too little.
+
+        With R the inverse of L U itself, 1 - R F = R (L U - F), and |R| is at most that of the
+        comparison matrices of U and L, whose solutions are sums of numbers of 0 and more
+        (Higham, Accuracy and Stability of Numerical Algorithms, 8.2).
+        """
+        from scipy.sparse import csc_array, eye_array
+        from scipy.sparse.linalg import spsolve_triangular
+
+        size, solver = len(left), self.solver
+        if size > MOST:
             return None
-        return np.asarray((found + sums * (found.max() / (1 - sums.max()))) * (1 + 1e-9))
+        lower, upper = csc_array(solver.L), csc_array(solver.U)
+        rows, columns = np.argsort(solver.perm_r), np.argsort(solver.perm_c)
+        matrix = csc_array(self.matrix)[rows][:, columns]
+        terms = abs(lower) @ abs(upper)
+        short = (int(np.diff(upper.indptr).max()) + 8) * UNIT
+        off = abs(lower @ upper - matrix) + short * (terms + abs(matrix))
+        down, up = (2 * eye_array(size) - abs(lower), _compared(upper))
+
+        def most(vector: Floats) -> Floats:
+            middle = spsolve_triangular(csc_array(down), vector[rows], lower=True)
+            there = spsolve_triangular(csc_array(up), middle, lower=False)
+            found = np.empty(size)
+            found[columns] = there * (1 + 1e-6)
+            return found
+
+        with np.errstate(all="ignore"):
+            lost = np.empty(size)
+            lost[rows] = off.sum(axis=1) * (1 + 1e-9) + 2.0**-900  # what is too small for a float
+            sums = most(lost)
+            given = np.abs(left) * (1 + 1e-9) + (0.0 if more is None else more)
+            found = most(given + 2.0**-1000)
+        return _widened(found, sums)
+
+
+def _compared(upper: Any) -> Any:
+    """The comparison matrix: its diagonal without signs, all else below 0."""
+    from scipy.sparse import diags_array
+
+    return 2 * abs(diags_array(upper.diagonal())) - abs(upper)
+
+
+def _widened(found: Floats, sums: Floats) -> Floats | None:
+    """How far a solution may be off; None where that is not proved.
+
+    Parameters
+    ----------
+    found : (C,) |R left| at most. sums : (C,) of each row of |1 - R F|, at most.
+    """
+    if not (sums.max() < 0.5 and np.isfinite(found).all()):
+        return None
+    return np.asarray((found + sums * (found.max() / (1 - sums.max()))) * (1 + 1e-9))
 
 
 def as_float(value: int, shift: int) -> float:

@@ -8,6 +8,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 from scipy.sparse import csc_array
+from scipy.sparse.linalg import splu
 
 import fairopt as fo
 from fairopt.certificates import judged
@@ -174,6 +175,35 @@ def test_forged_answers_are_not_certified(kind: str, part: float) -> None:
     assert not judged(alloc.with_(tasks=tasks, certificate=None)).certified
     forged = alloc.with_(tasks=tasks, level_prices=prices, certificate=None)
     assert enclosed_levels(forged) is None and not judged(forged).certified
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_factors_enclose_what_the_inverse_does(seed: int) -> None:
+    """Without the inverse an enclosure is wider, and never narrower than solutions in fractions."""
+    rng, size = np.random.default_rng(seed), 12
+    rows, _ = equations(rng, size, (4, 30, 53)[seed % 3])
+    system = ScaledSystem.of(rows, [1.0] * size)
+    assert system is not None
+    left, more = rng.standard_normal(size), np.abs(rng.standard_normal(size))
+    narrow, wide = system.wide(left, more), system._by_factors(left, more)
+    assert narrow is not None and wide is not None
+    assert (wide >= narrow * (1 - 1e-6)).all()
+    for sign in (1, -1, 0):
+        scaled = [
+            F(v) * F(2) ** (int(e) - 1) for v, e in zip(left + sign * more, system.row, strict=True)
+        ]
+        by = max(v.denominator for v in scaled)
+        right = np.array([int(v * by) for v in scaled], dtype=object)
+        number, bottom = lifted(Sparse.of(rows, size), right)
+        for y, most in zip(number, wide, strict=True):
+            assert abs(F(int(y), bottom * by)) <= F(float(most))
+
+
+def test_factors_of_a_matrix_that_may_be_singular_enclose_nothing() -> None:
+    one = np.ones(2, dtype=np.int64)
+    near = csc_array([[1.0, 1.0], [1.0, 1.0 + 2.0**-51]])
+    system = ScaledSystem([{0: 1, 1: 1}] * 2, one, one, near, splu(near))
+    assert system._by_factors(np.ones(2), None) is None and system.wide(np.ones(2)) is None
 
 
 @pytest.mark.parametrize("inverse", [1.0, 0.8, 0.6, 1.4, 0.501])
