@@ -60,6 +60,7 @@ EXACT = (
     "certificates/test_enclosed_products",
     "certificates/test_enclosed_forged",
     "certificates/test_enclosed_groups",
+    "certificates/test_claims_forged",
 )
 """tests of levels in exact fractions, the quickest first"""
 RULED = (
