@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from math import frexp, ldexp
 from typing import Any, NamedTuple
 
@@ -51,7 +50,8 @@ class Regular:
     ----------
     rows : (C,) equations. right : (C,) over 2**shift. shift : 0 or more.
     middle, wide : (C,) each unknown is within `wide` of `middle`, over 2**bits.
-    scaled : the equations in floats; None where there are none.
+    scaled : the equations in floats; None where there are none, or unknowns are written out.
+    written : (C,) the unknowns, of few digits, where each equation gives one from those before.
     bent : equations that have products of unknowns, and no entries here (`enclosed_products`).
     """
 
@@ -63,6 +63,7 @@ class Regular:
     bits: int
     scaled: ScaledSystem | None
     bent: frozenset[int] = frozenset()
+    written: Sequence[Fraction] | None = None
 
     @classmethod
     def of(
@@ -75,7 +76,12 @@ class Regular:
         about : (C,) the size of each unknown, a float above 0, to scale by; it is not believed.
         """
         if not rows:
-            return cls(rows, right, shift, [], [], shift, None)
+            return cls(rows, right, shift, [], [], shift, None, written=[])
+        written = one_by_one(rows, right, shift)
+        if written is not None:
+            bits = BITS - min(0, *[frexp(v)[1] for v in about])
+            near = [(v.numerator << bits) // v.denominator for v in written]
+            return cls(rows, right, shift, near, [1] * len(rows), bits, None, written=written)
         scaled = ScaledSystem.of(rows, about)
         found = None if scaled is None else scaled.solved(right, shift)
         if scaled is None or found is None:
@@ -86,35 +92,6 @@ class Regular:
         up = [int(e) - least for e in scaled.column]
         middle, far = ([v << e for v, e in zip(each, up, strict=True)] for each in (number, wide))
         return cls(rows, right, shift, middle, far, BITS - least, scaled)
-
-    @cached_property
-    def one_by_one(self) -> list[Fraction] | None:
-        """(C,) the unknowns, where each equation gives one from those before; else None."""
-        if self.bent:
-            return None
-        waits: dict[int, list[int]] = {}  # the equations of each unknown
-        for k, row in enumerate(self.rows):
-            for c in row:
-                waits.setdefault(c, []).append(k)
-        left = [len(row) for row in self.rows]
-        ready = [k for k, many in enumerate(left) if many == 1]
-        found: dict[int, Fraction] = {}
-        while ready:
-            k = ready.pop()
-            row = self.rows[k]
-            new = [c for c in row if c not in found]
-            if len(new) != 1:  # another equation gave it: those would not be regular
-                return None
-            rest = sum([a * found[c] for c, a in row.items() if c in found], Fraction(0))
-            value = (Fraction(self.right[k], 1 << self.shift) - rest) / row[new[0]]
-            if value.denominator.bit_length() > DIGITS:
-                return None
-            found[new[0]] = value
-            for j in waits[new[0]]:
-                left[j] -= 1
-                if left[j] == 1:
-                    ready.append(j)
-        return [found[c] for c in range(len(self.rows))] if len(found) == len(self.rows) else None
 
     def value(self, form: Mapping[int, int], more: int = 0) -> Interval:
         """Where a sum of multiples of unknowns lies, and `more` over 2**shift, over 2**bits."""
@@ -296,6 +273,41 @@ def _widened(found: Floats, sums: Floats) -> Floats | None:
     return np.asarray((found + sums * (found.max() / (1 - sums.max()))) * (1 + 1e-9))
 
 
+def one_by_one(rows: Sequence[Equation], right: Sequence[int], shift: int) -> list[Fraction] | None:
+    """(C,) the unknowns, where each equation gives one from those before: then they are the only
+    solution. None where equations do not, or unknowns have too many digits."""
+    of: dict[int, list[int]] = {}  # the equations of each unknown
+    for k, row in enumerate(rows):
+        for c in row:
+            of.setdefault(c, []).append(k)
+    left = [len(row) for row in rows]
+    ready, order = [k for k, many in enumerate(left) if many == 1], list[tuple[int, int]]()
+    known = set[int]()
+    while ready:
+        k = ready.pop()
+        new = [c for c in rows[k] if c not in known]
+        if len(new) != 1:  # another equation gave it, so that these are not regular
+            return None
+        known.add(new[0])
+        order.append((k, new[0]))
+        for j in of[new[0]]:
+            left[j] -= 1
+            if left[j] == 1:
+                ready.append(j)
+    if len(order) < len(rows):
+        return None
+    found: dict[int, Fraction] = {}
+    for k, c in order:
+        row = rows[k]
+        if not row[c]:
+            return None
+        rest = sum([a * found[j] for j, a in row.items() if j != c], Fraction(0))
+        found[c] = (Fraction(right[k], 1 << shift) - rest) / row[c]
+        if found[c].denominator.bit_length() > DIGITS:
+            return None
+    return [found[c] for c in range(len(rows))]
+
+
 def as_float(value: int, shift: int) -> float:
     """value times 2**shift, within two roundings."""
     cut = max(0, value.bit_length() - 64)
@@ -310,4 +322,12 @@ def as_whole(value: float, shift: int) -> int:
     return -((-top << max(shift, 0)) // (bottom << max(-shift, 0)))
 
 
-__all__ = ["Equation", "Interval", "Regular", "ScaledSystem", "as_float", "as_whole"]
+__all__ = [
+    "Equation",
+    "Interval",
+    "Regular",
+    "ScaledSystem",
+    "as_float",
+    "as_whole",
+    "one_by_one",
+]

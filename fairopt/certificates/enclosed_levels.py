@@ -289,7 +289,13 @@ class TasksEnclosed:
 
     def level(self, n: int) -> Interval:
         """Where the level of a user lies, over 2**bits."""
-        return self.system.value({len(self.place) + self.group[n]: 1})
+        return self._levels[self.group[n]]
+
+    @cached_property
+    def _levels(self) -> list[Interval]:
+        """Where each level lies."""
+        first = len(self.place)
+        return [self.system.value({first + g: 1}) for g in range(len(self.claim.groups))]
 
     def share(self, n: int) -> tuple[Fraction, Fraction]:
         """The least and the most that a user holds."""

@@ -120,7 +120,7 @@ class PricesEnclosed:
     def written(self) -> tuple[dict[int, int], int] | None:
         """Prices by row and what they are over; None where they have too many digits, or equations
         do not give them one after another."""
-        given = self.system.one_by_one
+        given = self.system.written
         if given is None:
             return None
         price = {**self.claim.fixed, **dict(zip(self.claim.rows, given, strict=True))}

@@ -51,9 +51,6 @@ def near(system: System, lot: Lot, used: Sequence[int] | Ints) -> tuple[Floats, 
 def parts_of(system: System, lot: Lot, used: Ints, payers: Bools, tied: bool) -> list[Part]:
     """A lot by what has nothing to do with each other; linked by columns out of use that are as
     cheap, if `tied`."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     columns, users = system.columns, len(system.share_unit)
     value, cheap = near(system, lot, used)
     rows = np.flatnonzero(lot.price > 0)
@@ -68,6 +65,13 @@ def parts_of(system: System, lot: Lot, used: Ints, payers: Bools, tied: bool) ->
     touched[columns.by_row[rows].indices] = True
     both = np.flatnonzero(on & touched)
     mine, flows = both[both < system.tasks], both[both >= system.tasks]
+    if len(rows) == 1:
+        owner = np.unique(columns.of_column[mine])
+        some = lot.users[np.isin(lot.users, owner)]
+        return [Part(rows.tolist(), owner[pays[owner]].tolist(), some.tolist())]
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     row, each, _ = columns.entries(both)
     dear = lot.price[row] > 0
     row, each = row[dear], each[dear]

@@ -50,6 +50,8 @@ class Follows:
 
     def gives(self, form: Equation, right: int) -> bool:
         """Whether it is proved that a sum of multiples of unknowns is `right`, over 2**shift."""
+        if self.system.written is not None:
+            return self._sum(form, right)
         here = self.system.value(form, -right)
         if here.low > 0 or here.high < 0:
             return False
@@ -115,6 +117,9 @@ class Follows:
         form = {c: a for c, a in form.items() if a}
         if not form:
             return right == 0
+        if (written := self.system.written) is not None:
+            total = sum([a * written[c] for c, a in form.items()], Fraction(0))
+            return bool(total * (1 << self.system.shift) == right)
         system, short = self.system, self._short
         if form.keys() <= short.keys():
             total = sum([a * short[c] for c, a in form.items()], Fraction(0))

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import splu
 
 import fairopt as fo
 from fairopt.certificates import judged
-from fairopt.certificates.enclosed import BITS, Regular, ScaledSystem
+from fairopt.certificates.enclosed import BITS, Regular, ScaledSystem, one_by_one
 from fairopt.certificates.enclosed_search import enclosed_levels
 from fairopt.certificates.exact_search import exact_levels
 from fairopt.certificates.exact_verdict import ALL_ROUNDS
@@ -175,6 +175,37 @@ def test_forged_answers_are_not_certified(kind: str, part: float) -> None:
     assert not judged(alloc.with_(tasks=tasks, certificate=None)).certified
     forged = alloc.with_(tasks=tasks, level_prices=prices, certificate=None)
     assert enclosed_levels(forged) is None and not judged(forged).certified
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_unknowns_that_equations_give_one_after_another_are_written_out(seed: int) -> None:
+    """In any order of equations; and then what follows is asked of the fractions themselves."""
+    rng, size = np.random.default_rng(seed), 9
+    rows = [
+        {j: int(rng.integers(1, 50)) for j in {k, int(rng.integers(0, k + 1))}} for k in range(size)
+    ]
+    right = [int(b) for b in rng.integers(-20, 20, size)]
+    order, name = rng.permutation(size).tolist(), rng.permutation(size).tolist()
+    rows = [{name[j]: a for j, a in rows[k].items()} for k in order]
+    right = [right[k] for k in order]
+    number, bottom = lifted(Sparse.of(rows, size), np.array(right, dtype=object))
+    system = Regular.of(rows, right, 3, [1.0] * size)
+    assert system is not None and system.written is not None
+    assert list(system.written) == [F(int(v), bottom * 8) for v in number]
+    for middle, wide, x in zip(system.middle, system.wide, system.written, strict=True):
+        assert abs(x * 2**system.bits - middle) <= wide == 1
+    follows = Follows(system)
+    both = {c: rows[0].get(c, 0) + 2 * rows[1].get(c, 0) for c in (*rows[0], *rows[1])}
+    assert follows.gives(both, right[0] + 2 * right[1])
+    assert not follows.gives(both, right[0] + 2 * right[1] + 1)
+
+
+def test_what_is_not_one_after_another_or_has_many_digits_is_not_written_out() -> None:
+    assert one_by_one([{0: 1, 1: 1}, {0: 1, 1: -1}], [1, 0], 0) is None
+    assert one_by_one([{0: 2}, {0: 4}], [1, 2], 0) is None  # one unknown of two is left open
+    assert one_by_one([{0: 3}, {0: 1, 1: 0}], [1, 2], 0) is None
+    chain = [{0: 3**400}, *({k: 3**400, k + 1: 1 - 3**401} for k in range(8))]
+    assert one_by_one(chain[:3], [1] * 3, 0) is not None and one_by_one(chain, [1] * 9, 0) is None
 
 
 @pytest.mark.parametrize("seed", range(8))
