@@ -1,16 +1,18 @@
-"""Claims of rounds in groups, changed at random: whatever is proved of them is what everybody is
-due, by the definition run in fractions."""
+"""Claims of rounds in groups and of prices, changed at random: whatever is proved of them is what
+everybody is due, by the definition run in fractions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction as F
 
 import numpy as np
 import pytest
 
 import fairopt as fo
 from fairopt.certificates import enclosed_search
+from fairopt.certificates.enclosed_prices import PricesEnclosed
 from fairopt.certificates.groups_claim import (
     BEYOND,
     PART,
@@ -101,6 +103,41 @@ def forging(rng: np.random.Generator, counted: list[int]):
     return search
 
 
+def mispriced(rng: np.random.Generator, counted: list[int]):
+    """In place of the search for prices: those of a claim that is changed."""
+    given = enclosed_search.prices_of
+
+    def search(search, held, lot, part, cheap):
+        found = given(search, held, lot, part, cheap)
+        if found is None or rng.random() < 0.5:
+            return found
+        claim, users = found.claim, len(held.case.open_)
+        match int(rng.integers(5)):
+            case 0:  # somebody else is to be proved
+                n = int(rng.integers(users))
+                claim = replace(claim, users=sorted({*claim.users} ^ {n}))
+            case 1:  # somebody pays who pays nothing, or elsewhere
+                n = int(rng.integers(users))
+                if held.case.open_[n]:
+                    claim = replace(
+                        claim, home={**claim.home, n: int(rng.choice(held.case.open_[n]))}
+                    )
+            case 2:  # somebody pays nothing
+                n = int(rng.integers(users))
+                claim = replace(claim, home={m: c for m, c in claim.home.items() if m != n})
+            case 3:  # another price
+                k, by = int(rng.choice([*claim.fixed])), F(int(rng.integers(1, 9)), 4)
+                claim = replace(claim, fixed={**claim.fixed, k: claim.fixed[k] * by})
+            case _:  # a row more
+                k = int(rng.integers(len(held.case.row)))
+                if k not in claim.rows and k not in claim.fixed:
+                    claim = replace(claim, fixed={**claim.fixed, k: F(1)})
+        counted[0] += 1
+        return PricesEnclosed.of(held, claim)
+
+    return search
+
+
 def drawn(seed: int) -> Iterator[tuple[fo.Instance, dict]]:
     if seed % 2:
         inst = jumping([*LINES, *range(40)][seed // 2 % (40 + len(LINES))])
@@ -108,11 +145,13 @@ def drawn(seed: int) -> Iterator[tuple[fo.Instance, dict]]:
         return
     rng = np.random.default_rng([seed, 7])
     inst = draws.draw(rng)
-    if not inst.tree.flat:
+    if seed % 4 == 0 or not inst.tree.flat:
         yield inst, draws.how(rng, inst)
 
 
-def proved(seed: int, tries: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int, list]:
+def proved(
+    seed: int, tries: int, monkeypatch: pytest.MonkeyPatch, prices: bool = False
+) -> tuple[int, int, list]:
     """How many changed claims there were, how many are proved, and which of these are wrong."""
     rng, counted, right, wrong = np.random.default_rng([seed, 5]), [0], 0, []
     for inst, how in drawn(seed):
@@ -124,7 +163,10 @@ def proved(seed: int, tries: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int,
         answer = nested.answer(inst, draws.notion(how), **how)
         if answer.rounds is None:
             continue
-        monkeypatch.setattr(enclosed_search, "_in_groups", forging(rng, counted))
+        if prices:
+            monkeypatch.setattr(enclosed_search, "prices_of", mispriced(rng, counted))
+        else:
+            monkeypatch.setattr(enclosed_search, "_in_groups", forging(rng, counted))
         for _ in range(tries):
             try:
                 found = enclosed_search.enclosed_levels(answer)
@@ -145,4 +187,12 @@ def test_what_is_proved_of_a_changed_claim_is_right(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, _, wrong = proved(seed, 20, monkeypatch)
+    assert not wrong
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_proved_by_changed_prices_is_right(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, wrong = proved(seed, 20, monkeypatch, prices=True)
     assert not wrong
