@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
 from fairopt.certificates.proof import nearer, searched_once
@@ -12,7 +14,7 @@ from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion, on_its_own
 from fairopt.solving import answering, levels_again, renamed
-from fairopt.solving.best import normalised
+from fairopt.solving.best import normalised, priced
 from fairopt.solving.engines.again import matching
 from fairopt.solving.engines.point import AlphaQuestion, fitted
 from fairopt.solving.reduce import reduce as reducing
@@ -106,8 +108,11 @@ def _alpha_fair(
     step["rounds"], step["steps"] = found.rounds, found.steps
     if found.point is None:
         return None, "too far away"
-    p, mu = normalised(instance, *found.point.prices(instance))
-    return Allocation(instance, notion, found.point.tasks(instance), p, mu, score=score), ""
+    p, mu = found.point.prices(instance)
+    if not (np.isfinite(p).all() and np.isfinite(mu).all()):  # of alpha 100 beyond floats
+        return None, "too far away"
+    alloc = Allocation(instance, notion, found.point.tasks(instance), p, mu, score=score)
+    return priced(alloc), ""
 
 
 def _nearer(alloc: Allocation) -> Allocation:

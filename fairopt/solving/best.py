@@ -190,14 +190,8 @@ class Best:
         return Tried(step, made)
 
     def priced(self, tasks: Floats, p: Floats, mu: Floats) -> Allocation:
-        """The answer with prices within the range of floats, of the sum that is promised."""
-        p, mu = _within_floats(p, mu)
-        if np.isfinite(self.instance.limit).any():
-            p, mu = within_reach(
-                Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
-            )
-        p, mu = normalised(self.instance, p, mu)
-        return Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
+        """The answer with these prices."""
+        return priced(Allocation(self.instance, self.notion, tasks, p, mu, score=self.score))
 
     def keep(self, step: dict[str, Any], alloc: Allocation, once: bool = False) -> None:
         """Keep an answer if the certificate finds it better than all before."""
@@ -281,6 +275,16 @@ def _elsewhere(here: Allocation, moved: Allocation) -> bool:
 def _within_floats(p: Floats, mu: Floats) -> tuple[Floats, Floats]:
     top = max(float(p.max()), float(mu.max()))
     return p / top, mu / top
+
+
+def priced(alloc: Allocation) -> Allocation:
+    """The answer with its prices within the range of floats, of the sum that is promised."""
+    assert alloc.prices is not None and alloc.limit_prices is not None
+    p, mu = _within_floats(alloc.prices, alloc.limit_prices)
+    if np.isfinite(alloc.instance.limit).any():
+        p, mu = within_reach(alloc.with_(prices=p, limit_prices=mu))
+    p, mu = normalised(alloc.instance, p, mu)
+    return alloc.with_(prices=p, limit_prices=mu)
 
 
 def normalised(inst: Instance, p: Floats, mu: Floats) -> tuple[Floats, Floats]:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import fairopt as fo
+from benchmarks.trust.asking import answer as answer_of
+from benchmarks.trust.draws import Asked
 
 
 def cluster(users=60, servers=8, resources=3, density=0.7, seed=1):
@@ -366,3 +368,11 @@ def test_max_min_is_led_to_the_answer_of_merged_users_and_servers():
         used += found.steps[0]["status"] == "used" and merged
         last = cold
     assert used
+
+
+def test_prices_of_limits_beyond_floats_are_too_far_away():
+    """Alpha 50, limits and twelve decades: a limit's price was infinite, times a factor of 0."""
+    asked = Asked("alpha-fair, start", "limits", 12, 21)
+    inst, notion = asked.drawn()
+    answer = answer_of(asked.family, inst, notion, asked.seed)
+    assert answer.certificate.certified

@@ -111,7 +111,8 @@ def enumerate_all(part: Floats, weight: Floats, limit: Floats) -> list[Point]:
 
 
 SWEEPS = 10_000
-STILL = 1e-14
+STILL, AROUND = 1e-14, 1e-12
+"""changes of a level that are rounding, and those that are if levels come back after two sweeps"""
 
 
 def water_levels(
@@ -130,6 +131,7 @@ def water_levels(
     """
     resources = part.shape[1]
     theta = np.full(resources, np.inf)
+    earlier = theta
     with np.errstate(divide="ignore"):
         reach = np.where(part > 0, weight[:, None] / part, np.inf)  # tasks per unit of level
     users = [np.flatnonzero(part[:, j] > 0) for j in range(resources)]
@@ -142,8 +144,10 @@ def water_levels(
             cap = _most(reach[n], theta, limit[n], skip=j) / reach[n, j]
             theta[j] = level_of(weight[n], np.zeros(len(n)), cap, 1.0)
         finite = np.isfinite(theta)
+        still = AROUND if np.array_equal(theta, earlier) else STILL
+        earlier = before
         if (finite == np.isfinite(before)).all() and (
-            np.abs(theta[finite] - before[finite]) <= STILL * theta[finite]
+            np.abs(theta[finite] - before[finite]) <= still * theta[finite]
         ).all():
             return _most(reach, theta, limit), theta, done
     raise SolverFailure(f"bmf: the water levels did not settle in {sweeps} sweeps")
