@@ -261,3 +261,25 @@ def test_an_inverse_further_off_than_half_encloses_nothing() -> None:
     one = np.ones(1, dtype=np.int64)
     system = ScaledSystem([{0: 1}], one, one, csc_array([[1.0]]), Rough())
     assert system.wide(np.array([3.0])) is None
+
+
+def test_levels_of_a_cluster_where_everybody_runs_everywhere_are_proved() -> None:
+    """24,000 tasks held by queues on unlike nodes, limits, tens of levels: as operators have it."""
+    rng = np.random.default_rng(0)
+    users, servers = 160, 150
+    inst = fo.Instance(
+        rng.uniform(0.1, 1, (users, 3)).round(2),
+        rng.uniform(5, 20, (servers, 3)).round(2),
+        weight=rng.uniform(0.5, 2, users).round(3),
+        limit=np.where(rng.random(users) < 0.3, rng.integers(2, 30, users), np.inf),
+        users=[f"u{k}" for k in range(users)],
+        quotas=fo.Quotas(
+            [fo.Group(f"q{k}") for k in range(8)], {f"u{k}": f"q{k % 8}" for k in range(users)}
+        ),
+    )
+    alloc = fo.solve(inst, fo.MaxMin(measure="dominant"))
+    assert np.count_nonzero(alloc.tasks) > 20_000 and len(alloc.rounds) > 20
+    assert alloc.certificate.checks[-1].name == ALL_ROUNDS
+    spoiled = alloc.tasks.copy()
+    spoiled[3] *= 1 - 1e-5
+    assert not fo.certify(alloc.with_(tasks=spoiled)).certified
