@@ -74,7 +74,7 @@ class TasksClaim:
         }
 
 
-class Stated(NamedTuple):
+class TasksStated(NamedTuple):
     """Equations between used columns, then levels; right sides, over two to the claim's shift; the
     place of each column."""
 
@@ -83,7 +83,7 @@ class Stated(NamedTuple):
     place: dict[int, int]
 
 
-def equations(case: ExactCase, claim: TasksClaim) -> Stated:
+def equations(case: ExactCase, claim: TasksClaim) -> TasksStated:
     """What a claim says."""
     place = {c: j for j, c in enumerate(claim.used)}
     own: dict[int, list[int]] = {}
@@ -121,7 +121,7 @@ def equations(case: ExactCase, claim: TasksClaim) -> Stated:
     for link, last in () if claim.targets is None else claim.targets.links:
         rows.append({len(place) + j: a for j, a in link.items()})
         right.append(-last << shift)
-    return Stated(rows, right, place)
+    return TasksStated(rows, right, place)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class TasksEnclosed:
     case: ExactCase
     claim: TasksClaim
     system: Regular
-    stated: Stated
+    stated: TasksStated
     group: list[int]
     full: set[int]
     _same: dict[tuple[int, int], bool] = field(default_factory=dict)
