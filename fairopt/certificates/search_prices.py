@@ -56,8 +56,8 @@ def prices_of(
             [size[k] for k in others],
             about[first],
         )
-        for some, others_ in ((_few(case, rows, must), []), (must, may)):
-            columns, matrix, most = _equations(held, claim, some, others_)
+        for some, more in ((_few(case, rows, must), []), (must, may)):
+            columns, matrix, most = _equations(held, claim, some, more)
             chosen, places = regular_part(matrix, most)
             if len(chosen) == len(others):
                 break

@@ -99,14 +99,13 @@ def _large(
 ) -> list[int]:
     """Of used columns all flows, and those of most tasks of each user and of each row: levels
     mostly determine these, others being as they are."""
-    case, tasks = search.case, len(search.case.owner)
+    low, tasks = search.system.low, len(search.case.owner)
     at = np.array(used)
     columns = at[at < tasks]
-    part = search.system.low.matrix.tocsr()[np.array(rows)][:, columns].tocoo()
+    part = low.matrix.tocsr()[np.array(rows)][:, columns].tocoo()
     (row, place), paid = part.coords, np.abs(part.data) * given[columns[part.coords[1]]]
-    owner = np.array(case.owner, dtype=np.int64)[columns]
-    worth = search.system.low.score[columns] * given[columns]
-    found = {*_first(row, paid, place, FEW), *_first(owner, worth, np.arange(len(columns)), FEW)}
+    worth, every = low.score[columns] * given[columns], np.arange(len(columns))
+    found = {*_first(row, paid, place, FEW), *_first(low.owner[columns], worth, every, FEW)}
     keep = {int(columns[j]) for j in found}
     return [c for c in used if c >= tasks or c in keep]
 
