@@ -258,8 +258,8 @@ quarters of the loop.
 
 ## Where the time of an answer again goes
 
-A tenth of cold was wanted when cold took .34 to .4 s here; cold is faster since, and *again* takes as
-long as a tenth of it did. The column *again / cold* is beside cold as it is now. Servers
+A tenth of cold was wanted when cold took .34 to .4 s here; cold is faster since, and *again*
+takes as long as a tenth of it did. The column *again / cold* is beside cold as it is now. Servers
 of few kinds are merged both from nothing and from the start: cold then solves {KINDS} servers
 in .04 s, of which an answer again can leave out the solving alone. What
 stays is what no start spares: looking for what is alike among 100,000 pairs, and the proof,
@@ -289,9 +289,9 @@ Those who have all they ask are stopped along the path of targets, between progr
 pairs on), and whatever is asked of a change, it is proved once: the point nearby that proves what
 everybody is due proves the answer with the fewest moves too. The judge follows groups of users by a
 few numbers each, and works out what a round's prices cost for the columns that cost something.
-Under a second was wanted: met but on unlike nodes with limits, and but for some hundredths where half
-of all have what they ask. What stays there is the proof in exact fractions, two thirds of the time: it
-looks at every round, one of each workload that has all it asks, and at 70,000 tasks.
+Under a second was wanted: met but on unlike nodes with limits, and but for some hundredths where
+half of all have what they ask. What stays there is the proof in exact fractions, two thirds of the
+time: it looks at every round, one of each workload that has all it asks, and at 70,000 tasks.
 
 How to ask: [few moves](../how-to/few-moves.md).
 """
