@@ -30,6 +30,8 @@ from fairopt.solving.engines.point import AlphaQuestion
 
 MOST, PATIENCE, LAST = 100, 8, 2
 """most steps; those without halving the error after which it ends, and the same once it is FINE"""
+NARROW, LONGER, PATIENT = 100, 300, 60
+"""rows up to which a step costs next to nothing beside a simplex of as many users; then so many"""
 ENOUGH, FINE, GOOD = 1e-15, 1e-13, 1e-9
 """error, in parts of t, at which it ends; of rounding; and from which its end is an answer"""
 DAMP, IDLE = 1e-5, 1e-2
@@ -129,7 +131,9 @@ class _Leveling:
         """The best state on the way; None if it is not close."""
         state, since, mark = self._first(), 0, np.inf
         best, kept = np.inf, state
-        for _ in clock.steps(MOST):
+        narrow = self.frame.count <= NARROW
+        most, patience = (LONGER, PATIENT) if narrow else (MOST, PATIENCE)
+        for _ in clock.steps(most):
             left = self._left(state)
             products = sum(float(part.sum()) for part in state.products())
             error = max(products / state.t, self._off(state, left))
@@ -138,7 +142,7 @@ class _Leveling:
             if error < best:
                 best, kept = error, state
             mark, since = (error, 0) if error < 0.5 * mark else (mark, since + 1)
-            if error <= ENOUGH or since > (LAST if best <= FINE else PATIENCE):
+            if error <= ENOUGH or since > (LAST if best <= FINE else patience):
                 break
             try:
                 state = self._stepped(state, left, products)
@@ -245,7 +249,8 @@ class _Leveling:
         centred = 1e-4 if self._off(at, missing) < products / at.t else 0.05
         aim = max((after / mean) ** 3, centred) * mean
         pairs = zip(at.products(), ahead.products(), strict=True)
-        wanted = [aim - now - more for now, more in pairs]
+        # of the second order no more than what is aimed at: a few large products would rule all
+        wanted = [aim - now - np.clip(more, -mean, mean) for now, more in pairs]
         change = direction(*wanted)
         part = CAREFUL if mean / at.t > NEAR else BOLD
         return moved(at, change, *[min(1.0, part * each) for each in longest(at, change)])
