@@ -48,6 +48,7 @@ JUDGE = (
     "exact_levels",
     "exact_parts",
     "exact_search",
+    "exact_tree",
     "exact_verdict",
     "follows",
     "groups_claim",
@@ -59,6 +60,7 @@ JUDGE = (
     "rounds_verdict",
     "search_prices",
     "search_tasks",
+    "tasks_claim",
 )
 """what the theorem stands on, and what is proved of rounds of max-min, in fractions: the
 modules that are changed if no other is named"""

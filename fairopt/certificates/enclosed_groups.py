@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from fairopt.certificates.enclosed_lines import LevelsEnclosed
-from fairopt.certificates.groups_claim import BEYOND, PART, ROOT, WAITS, RoundKind
+from fairopt.certificates.exact_tree import ROOT
+from fairopt.certificates.groups_claim import BEYOND, PART, WAITS, RoundKind
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from fairopt.certificates.enclosed import Equation, Interval, Regular
+from fairopt.certificates.exact_tree import ROOT
 from fairopt.certificates.follows import Follows
-from fairopt.certificates.groups_claim import BEYOND, ROOT, STAYS, WAITS, GroupsClaim, RoundKind
+from fairopt.certificates.groups_claim import BEYOND, STAYS, WAITS, GroupsClaim, RoundKind
 
 
 @dataclass(frozen=True)

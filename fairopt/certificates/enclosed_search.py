@@ -17,7 +17,7 @@ from fairopt.certificates.enclosed_levels import TasksEnclosed
 from fairopt.certificates.enclosed_prices import Judge, PricesEnclosed
 from fairopt.certificates.exact_parts import near
 from fairopt.certificates.exact_search import TURNS, ExactSearch, searches
-from fairopt.certificates.groups_claim import ROOT
+from fairopt.certificates.exact_tree import ROOT
 from fairopt.certificates.groups_levels import LevelsTold
 from fairopt.certificates.groups_told import GroupsTold
 from fairopt.certificates.search_prices import prices_of

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairopt.certificates.exact_tree import ROOT
 from fairopt.certificates.groups_claim import (
     BEYOND,
-    ROOT,
     STAYS,
     WAITS,
     GroupsClaim,

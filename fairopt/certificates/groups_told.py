@@ -16,10 +16,7 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.exact_floors import promised
 from fairopt.certificates.exact_levels import ExactCase
 from fairopt.certificates.exact_parts import Part
-from fairopt.certificates.groups_claim import (
-    ROOT,
-    ExactTree,
-)
+from fairopt.certificates.exact_tree import ROOT, ExactTree
 from fairopt.certificates.meant.lots import Lot
 from fairopt.certificates.ruled.walk import PATH, RoundWalk, path
 from fairopt.formulas.entitled import Entitled

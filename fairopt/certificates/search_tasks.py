@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairopt.certificates.enclosed_levels import FLOOR, TasksClaim, TasksEnclosed
+from fairopt.certificates.enclosed_levels import FLOOR, TasksEnclosed
 from fairopt.certificates.exact_search import TURNS, ExactSearch
 from fairopt.certificates.groups_claim import GroupsClaim
 from fairopt.certificates.groups_told import of_parts
+from fairopt.certificates.tasks_claim import TasksClaim
 from fairopt.instance import Floats, Ints
 
 RANK = 1e-10

@@ -13,10 +13,10 @@ import pytest
 import fairopt as fo
 from fairopt.certificates import enclosed_search
 from fairopt.certificates.enclosed_prices import PricesEnclosed
+from fairopt.certificates.exact_tree import ROOT
 from fairopt.certificates.groups_claim import (
     BEYOND,
     PART,
-    ROOT,
     STAYS,
     WAITS,
     GroupsClaim,
