@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
+from fairopt.formulas import linear_program
 from fairopt.formulas.linear_program import FINE, LinearProgram
 from fairopt.formulas.lowered import Lowered, lower
 
@@ -48,3 +49,18 @@ def test_what_is_asked_and_what_a_column_may_run_is_kept() -> None:
 def test_more_than_everything_is_none() -> None:
     low, alone = of("kesidis2018/example")
     assert LinearProgram(low).most(floor=2 * alone) is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_many_columns_have_the_same_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the interior method, and by the simplex where that finds nothing: too much is asked."""
+    rng = np.random.default_rng(seed)
+    inst = fo.Instance(rng.uniform(0.1, 1, (9, 2)), rng.uniform(5, 20, (4, 2)))
+    program = LinearProgram(lower(inst, np.ones((9, 4))))
+    slope = rng.uniform(0.5, 2, 9)
+    by_simplex = program.most(None, np.zeros(9), slope, tolerance=FINE)
+    monkeypatch.setattr(linear_program, "WIDE", 0)
+    found = program.most(None, np.zeros(9), slope, tolerance=FINE)
+    assert found is not None and by_simplex is not None
+    assert found.t == pytest.approx(by_simplex.t, rel=1e-9)
+    assert program.most(None, np.full(9, 1e9), 0 * slope) is None
