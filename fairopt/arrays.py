@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -16,6 +17,10 @@ from fairopt.errors import BadInput, Fault
 NUMBERS = "numbers, and no other kind of value"
 _BROKEN = (ValueError, EOFError, OverflowError, TypeError, SyntaxError, RecursionError, TokenError)
 """what NumPy raises of bytes that are no array: of their magic number, header, length"""
+
+_ONE_HEADER = threading.Lock()
+"""NumPy reads a header by Python's own parser of literals, which in Python 3.11 counts its depth
+for all threads together: two at once end in a SystemError"""
 
 
 def read(path: Path, wanted: str) -> NDArray[Any]:
@@ -50,7 +55,8 @@ def opened(path: Path, wanted: str) -> NDArray[Any]:
         raise BadInput([Fault(path.name, unlike, wanted)])
     try:
         # a map is as long as the file: a header that promises more is refused, nothing reserved
-        found: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
+        with _ONE_HEADER:
+            found: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
     except (OSError, *_BROKEN) as error:
         said = " ".join(str(error).split())[:120] or "nothing in it"
         raise BadInput([Fault(path.name, f"no whole NumPy array ({said})", wanted)]) from None

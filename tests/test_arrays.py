@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -105,3 +108,27 @@ def test_more_than_there_is_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(np, "array", full)
     with pytest.raises(fo.BadInput, match="2 MiB, more than there is memory; wanted smaller part"):
         arrays.read(tmp_path / "x.npy", "an array")
+
+
+def test_many_threads_read_headers_at_once(tmp_path: Path) -> None:
+    """Python 3.11's parser of literals ends in a SystemError if two threads are inside it, as
+    happens where somebody listens to the collection of garbage, as Dask does."""
+    np.save(tmp_path / "a.npy", np.arange(3.0))
+    between, often = sys.getswitchinterval(), gc.get_threshold()
+
+    def listens(*_: object) -> None:
+        sum(range(50))
+
+    def read_all(_: int) -> float:
+        return sum(arrays.read(tmp_path / "a.npy", "numbers").sum() for _ in range(200))
+
+    gc.callbacks.append(listens)
+    try:
+        sys.setswitchinterval(1e-6)
+        gc.set_threshold(20)
+        with ThreadPoolExecutor(8) as threads:
+            assert list(threads.map(read_all, range(16))) == [600.0] * 16
+    finally:
+        gc.callbacks.remove(listens)
+        sys.setswitchinterval(between)
+        gc.set_threshold(*often)
