@@ -17,6 +17,7 @@ rows says that were not full (`Filling`); what it leaves of them is then measure
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +31,9 @@ from fairopt.certificates.places import NEAR, ROUND
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas import rows
 from fairopt.instance import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from fairopt.certificates.filled_loop import LoopPoint
 
 ROOM = 1e-6
 """a row with a price of which less than this part is left is to be full"""
@@ -204,7 +208,7 @@ def point(shown: Shown, terms: JudgedTerms, filling: Filling) -> FilledPoint:
 def summed(shown: Shown, terms: JudgedTerms, filling: Filling) -> RowSums:
     """The sums of a partition."""
     users, (servers, resources) = shown.users, filling.price.shape
-    if fast.chosen(filling.pairs) and np.isinf(users.limit).all():
+    if _loops(shown, filling):
         return _compiled(shown, terms, filling)
     at = point(shown, terms, filling)
     high, low, error = dense.used(users.demand, servers, at.columns, at.amount)
@@ -213,14 +217,35 @@ def summed(shown: Shown, terms: JudgedTerms, filling: Filling) -> RowSums:
     return RowSums(high, low, error, np.zeros(0), *_errors(shown, terms, filling, at))
 
 
+def moved(shown: Shown, terms: JudgedTerms, filling: Filling) -> tuple[Ints, Floats]:
+    """Columns (C,) and tasks (C,) of the point of a partition, in floats."""
+    at = (_loop_point if _loops(shown, filling) else point)(shown, terms, filling)
+    tasks: Floats = at.amount[0] + at.amount[1]
+    some = tasks > 0
+    return at.columns[some], tasks[some]
+
+
+def _loops(shown: Shown, filling: Filling) -> bool:
+    """Whether passes are compiled: of many pairs, where no user has a limit."""
+    return fast.chosen(filling.pairs) and bool(np.isinf(shown.users.limit).all())
+
+
+def _loop_point(shown: Shown, terms: JudgedTerms, filling: Filling) -> LoopPoint:
+    """`point` by compiled loops."""
+    from fairopt.certificates import filled_loop as loops
+
+    users = shown.users
+    given = users.demand, users.placement, shown.tasks, terms.log_w(users)
+    return loops.point(*given, filling.price, filling.more, terms.alpha)
+
+
 def _compiled(shown: Shown, terms: JudgedTerms, filling: Filling) -> RowSums:
-    """The same by compiled loops, where no user has a limit."""
+    """`summed` by compiled loops."""
     from fairopt.certificates import filled_loop as loops
 
     users, servers = shown.users, len(filling.price)
     demand, placement = users.demand, users.placement
-    given = demand, placement, shown.tasks, terms.log_w(users), filling.price, filling.more
-    at = loops.point(*given, terms.alpha)
+    at = _loop_point(shown, terms, filling)
     sums = dense.used(demand, servers, at.columns, at.amount, filling.pairs)
     high, low, error = sums
     if filling.slope is None:
@@ -338,4 +363,4 @@ def proved(shown: Shown, terms: JudgedTerms, filling: Filling, eps: float) -> Pr
     return Proved(log_t, np.where(unknown, np.inf, below), np.where(unknown, np.inf, above))
 
 
-__all__ = ["TRIES", "Filling", "RowSums", "farthest", "point", "proved", "summed"]
+__all__ = ["TRIES", "Filling", "RowSums", "farthest", "moved", "point", "proved", "summed"]

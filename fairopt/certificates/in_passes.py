@@ -33,6 +33,8 @@ USERS = 1 << 13
 """users of a piece, so that its arrays stay in the cache"""
 SPARE = 2.0**-84
 """part of a full row that is left free, where steps come so near"""
+TRIES = 12
+"""steps, each with a pass over the users; those after which users have other tasks take three"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +109,19 @@ class Passes:
                 whole[some] = each
         return found
 
+    def moved(self, terms: JudgedTerms, filling: Filling) -> Passes:
+        """With the tasks of the point as the answer: of users who had many servers of nearly the
+        same price what was slightly dearer is less or gone, and others have what rows lacked."""
+        servers = self.columns.shape[1]
+        with np.errstate(all="ignore"):
+            found = [
+                (some.start * servers, *filled.moved(shown, terms, filling))
+                for some, shown in self.pieces()
+            ]
+        held = np.concatenate([first + columns for first, columns, _ in found])
+        x = np.concatenate([tasks for _, _, tasks in found])
+        return replace(self, answer=replace(self.answer, held=held, x=x))
+
     def place(self, terms: JudgedTerms, filling: Filling) -> Place:
         """The point, as a place of the question."""
         servers = self.columns.shape[1]
@@ -161,15 +176,22 @@ def in_passes(question: Question, answer: Given, enough: float) -> SearchFound |
         return None
     none = np.zeros(price.shape)
     filling = Filling(np.where(full, price, 0.0), none, full, SPARE, pairs=columns.count)
-    rows = passes.summed(terms, filling)
-    for _ in range(filled.TRIES):
+    rows, lost = passes.summed(terms, filling), np.inf
+    for _ in range(TRIES):
         moved = filling.moved(pool, rows)
         if moved is None:
             return None
         filling, rows = moved, passes.summed(terms, moved)
-        # what users lose by themselves no other step makes less
+        # what users lose by themselves no other step makes less, but other tasks do
         if not 2 * rows.eps <= question.alpha * enough**2 * rows.lightest:
-            return None
+            if not rows.eps <= lost / 2:
+                return None
+            lost, passes = rows.eps, passes.moved(terms, filling)
+            filling = Filling(
+                filling.price + filling.more, none, full, filled.SPARE, pairs=columns.count
+            )
+            rows = passes.summed(terms, filling)
+            continue
         eps = rows.whole(filling, terms)
         if rows.close(eps):
             proved = passes.proved(terms, filling, eps)

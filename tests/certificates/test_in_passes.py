@@ -155,6 +155,36 @@ def test_the_proof_agrees_with_that_of_a_search(alpha: float, pool: bool) -> Non
 
 @needs_numba
 @pytest.mark.usefixtures("compiled")
+def test_users_of_many_servers_move_to_those_that_are_cheaper() -> None:
+    """Where prices that should be the same are not, the point has tasks other than the answer's:
+    more is proved then, and nothing else."""
+    more = 0
+    for seed in range(8):
+        answer = fo.solve(drawn(900, seed), fo.AlphaFair(1))
+        with np.errstate(all="ignore"):
+            question = asked(answer)
+            given = read(answer, question)
+            known = search(question, given).proved
+            for part in (3e-9, 1e-8):
+                noise = 1 + part * np.random.default_rng(1).random(len(given.price))
+                rough = replace(given, price=given.price * noise)
+                found = in_passes.in_passes(question, rough, 1e-6)
+                if found is None:
+                    continue
+                here, more = found.proved, more + 1
+                apart = np.abs(here.log_share - known.log_share)
+                assert (apart <= here.below + here.above + known.below + known.above).all()
+                place = found.at()
+                assert place is not None
+                use = place.amount[0][:, None] * answer.instance.demand[place.columns // 4]
+                used = np.zeros(answer.prices.shape)
+                np.add.at(used, place.columns % 4, use)
+                assert (used <= answer.instance.pool * (1 + 1e-12)).all()
+    assert more >= 4, "of 16; with the tasks of the answer 2"
+
+
+@needs_numba
+@pytest.mark.usefixtures("compiled")
 def test_whoever_is_off_is_never_called_near() -> None:
     cluster = drawn(900, 8)
     answer = fo.solve(cluster, fo.AlphaFair(1))
