@@ -15,7 +15,6 @@ from fairopt import clock
 from fairopt.allocation import Allocation
 from fairopt.certificates.enclosed_levels import TasksEnclosed
 from fairopt.certificates.enclosed_prices import Judge, PricesEnclosed
-from fairopt.certificates.exact_parts import near
 from fairopt.certificates.exact_search import TURNS, ExactSearch, searches
 from fairopt.certificates.exact_tree import ROOT
 from fairopt.certificates.groups_levels import LevelsTold
@@ -79,11 +78,8 @@ def _found(search: ExactSearch, told: GroupsTold | None) -> EnclosedLevels | Non
     if held is None or not held.kept:
         return None
     parts = list[PricesEnclosed]()
-    for lot, each in zip(search.lots, search.bundles, strict=True):
-        cheap = None
+    for lot, each, cheap in zip(search.lots, search.bundles, search.cheap, strict=True):
         for part in each:
-            if len(part.rows) > 1 and cheap is None:
-                cheap = near(search.system, lot, search.used)[1]
             found = prices_of(search, held, lot, part, cheap)
             if found is None:
                 return None

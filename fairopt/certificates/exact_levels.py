@@ -315,7 +315,14 @@ def _ratios(alloc: Allocation, low: Lowered, name: str) -> list[Fraction] | None
 
 def _most(row: Sequence[float], whole: Sequence[Fraction]) -> Fraction:
     """The largest part of a capacity that a task takes."""
-    return max([Fraction(d) / c for d, c in zip(row, whole, strict=True) if d])
+    most = (-1, 1)
+    for d, c in zip(row, whole, strict=True):
+        if d:
+            top, bottom = d.as_integer_ratio()
+            part = top * c.denominator, bottom * c.numerator
+            if part[0] * most[1] > most[0] * part[1]:
+                most = part
+    return Fraction(*most)
 
 
 __all__ = ["ExactCase", "ExactLevels", "Prices", "held", "proved"]

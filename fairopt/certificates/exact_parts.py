@@ -48,48 +48,70 @@ def near(system: System, lot: Lot, used: Sequence[int] | Ints) -> tuple[Floats, 
     )
 
 
-def parts_of(system: System, lot: Lot, used: Ints, payers: Bools, tied: bool) -> list[Part]:
-    """A lot by what has nothing to do with each other; linked by columns out of use that are as
-    cheap, if `tied`."""
-    columns, users = system.columns, len(system.share_unit)
-    value, cheap = near(system, lot, used)
-    rows = np.flatnonzero(lot.price > 0)
-    on = np.zeros(len(cheap), dtype=bool)
-    on[used] = True
-    ours = on[: system.tasks].copy()
-    on = on | cheap if tied else on
-    # what others run costs them nothing on priced rows: what one of these asks, another gives
-    pays = payers & (value > 0)
-    on[: system.tasks] &= pays[columns.of_column] | ours
-    touched = np.zeros(len(cheap), dtype=bool)  # what takes none of these rows links nothing
-    touched[columns.by_row[rows].indices] = True
-    both = np.flatnonzero(on & touched)
-    mine, flows = both[both < system.tasks], both[both >= system.tasks]
-    if len(rows) == 1:
-        owner = np.unique(columns.of_column[mine])
-        some = lot.users[np.isin(lot.users, owner)]
-        return [Part(rows.tolist(), owner[pays[owner]].tolist(), some.tolist())]
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+def parts_of(
+    system: System, lot: Lot, used: Ints, payers: Bools, value: Floats, cheap: Bools | None
+) -> list[Part]:
+    """A lot by what has nothing to do with each other.
 
+    Parameters
+    ----------
+    value : (N,) of users, as `near` has it. cheap : (P + F,) columns that link although they are
+        out of use, as they are as cheap; None for none.
+    """
+    columns, users, tasks = system.columns, len(system.share_unit), system.tasks
+    dear = lot.price > 0
+    rows, pays = np.flatnonzero(dear), payers & (value > 0)
+    on = np.zeros(tasks + len(system.bounds[0]), dtype=bool)
+    on[used] = True
+    both = np.unique(columns.touching(rows))  # what takes none of these rows links nothing
+    if cheap is None:
+        both = both[on[both]]
+    else:
+        # what others run costs them nothing on priced rows: what one of these asks, another gives
+        asked = both[both < tasks]
+        links = cheap[both]
+        links[: len(asked)] &= pays[columns.of_column[asked]]
+        both = both[on[both] | links]
+    mine, flows = both[both < tasks], both[both >= tasks]
+    owner = columns.of_column[mine]
+    if len(rows) == 1:
+        some, own = lot.users[np.isin(lot.users, owner)], np.unique(owner)
+        return [Part(rows.tolist(), own[pays[own]].tolist(), some.tolist())]
     row, each, _ = columns.entries(both)
-    dear = lot.price[row] > 0
-    row, each = row[dear], each[dear]
-    size = users + len(lot.price)
-    node = np.concatenate([columns.of_column[mine], size + np.arange(len(flows))])[each]
-    links = coo_array((np.ones(len(row)), (node, users + row)), shape=(size + len(flows),) * 2)
-    _, name = connected_components(links, directed=False)
+    row, each = row[dear[row]], each[dear[row]]
+    node = np.concatenate([owner, users + np.arange(len(flows))])
+    place = np.searchsorted(rows, row)
+    name, of = _connected(place, node[each], len(rows), users + len(flows))
     found = []
-    for one in np.unique(name[users + rows]).tolist():
-        owner = np.unique(columns.of_column[mine][name[columns.of_column[mine]] == one])
+    for one in np.unique(name).tolist():
+        own = np.unique(owner[of[owner] == one])
         found.append(
             Part(
-                rows[name[users + rows] == one].tolist(),
-                owner[pays[owner]].tolist(),
-                lot.users[name[lot.users] == one].tolist(),
+                rows[name == one].tolist(),
+                own[pays[own]].tolist(),
+                lot.users[of[lot.users] == one].tolist(),
             )
         )
     return found
+
+
+def _connected(row: Ints, node: Ints, rows: int, nodes: int) -> tuple[Ints, Ints]:
+    """The part of each row, and of each node, -1 of those that take none: the first of its rows.
+
+    Parameters
+    ----------
+    row, node : (E,) what takes what.
+    """
+    name = np.arange(rows)
+    while True:
+        least = np.full(nodes, rows)
+        np.minimum.at(least, node, name[row])
+        new = name.copy()
+        np.minimum.at(new, row, least[node])
+        new = new[new]  # a name is that of a row, which may have a lower one by now
+        if np.array_equal(new, name):
+            return name, np.where(least < rows, least, -1)
+        name = new
 
 
 __all__ = ["NEAR", "Part", "near", "parts_of"]

@@ -111,6 +111,7 @@ class ExactSearch:
     lots: Sequence[Lot]
     parts: list[list[Part]]
     bundles: list[list[Part]]
+    cheap: list[Bools | None]
     used: list[int]
     given: list[Fraction]
     full: list[int]
@@ -148,18 +149,24 @@ class ExactSearch:
         floored = _floored(alloc, asked, met)
         limits = low.kind == LIMIT
         parts, bundles = list[list[Part]](), list[list[Part]]()
+        cheap = list[Bools | None]()
         for k, lot in enumerate(clear):
             pays = (stage <= k) | floored
-            parts.append(parts_of(system, lot, used, pays, tied=False))
+            value, near_by = near(system, lot, used)
+            own = parts_of(system, lot, used, pays, value, None)
             # a limit is of all columns of its user, and of no others
             alone = limits[lot.price > 0].all()
-            bundles.append(parts[-1] if alone else parts_of(system, lot, used, pays, tied=True))
+            tied = own if alone else parts_of(system, lot, used, pays, value, near_by)
+            parts.append(own)
+            bundles.append(tied)
+            cheap.append(near_by if any(len(part.rows) > 1 for part in tied) else None)
         return cls(
             system,
             ExactCase.of(alloc, low, asked),
             clear,
             parts,
             bundles,
+            cheap,
             used.tolist(),
             [Fraction(v) for v in x.tolist()],
             full.tolist(),
@@ -176,10 +183,10 @@ class ExactSearch:
         share = zip(self.case.shares(x), self.case.unit, strict=True)
         level = [self.case.level(n, Fraction(s, u * bottom)) for n, (s, u) in enumerate(share)]
         prices = list[tuple[list[int], Prices]]()
-        for lot, parts in zip(self.lots, self.bundles, strict=True):
+        for lot, parts, cheap in zip(self.lots, self.bundles, self.cheap, strict=True):
             priced = []
             for part in parts:
-                found = self._prices(lot, part, x)
+                found = self._prices(lot, part, x, cheap)
                 if found is None:
                     return None
                 free = [level[n] for n in part.users if n not in self.floored]
@@ -257,13 +264,15 @@ class ExactSearch:
             used = [c for c in used if c not in gone]
         return None
 
-    def _prices(self, lot: Lot, part: Part, x: Sequence[int]) -> dict[int, Fraction] | None:
+    def _prices(
+        self, lot: Lot, part: Part, x: Sequence[int], known: Bools | None
+    ) -> dict[int, Fraction] | None:
         """The prices of a part, in units of those of its lot."""
         case, system = self.case, self.system
         tasks = len(case.owner)
         price = lot.price / system.row_unit
         rows, payers = part.rows, {n: j for j, n in enumerate(part.payers)}
-        cheap = near(system, lot, self.used)[1]
+        cheap = near(system, lot, self.used)[1] if known is None else known
         for _ in range(TURNS):
             about = {k: Fraction(float(price[k])) / self.unit(k) for k in rows}
             first = max(rows, key=lambda k: float(lot.price[k] * system.size[k]))

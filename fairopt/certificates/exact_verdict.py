@@ -101,11 +101,17 @@ def _part(held: Fraction, due: Fraction) -> float:
     """The part of what is due by which it is more, to all digits of a float."""
     if not due:
         return np.inf if held else 0.0
-    return _float(held / due - 1)
+    more = held.numerator * due.denominator - due.numerator * held.denominator
+    return _ratio(more, held.denominator * due.numerator)
 
 
 def _float(value: Fraction) -> float:
-    return float(value) if value < LARGEST else np.inf
+    return _ratio(value.numerator, value.denominator)
+
+
+def _ratio(top: int, bottom: int) -> float:
+    """The nearest float; inf of what is too large for one."""
+    return top / bottom if top < LARGEST * bottom else np.inf
 
 
 __all__ = ["LEVELS", "few", "in_fractions"]

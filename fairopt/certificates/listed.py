@@ -138,14 +138,24 @@ class Listed:
             at = np.flatnonzero(cost)
             return at, cost[at]
         # of few rows, columns are read row by row
-        rows = self.by_row
-        own = [np.arange(*rows.indptr[row : row + 2].tolist()) for row in on.tolist()]
-        entry = np.concatenate([on[:0], *own])
-        paid = rows.data[entry] * np.repeat(price[on], [len(part) for part in own])
-        at, each = np.unique(rows.indices[entry].astype(np.int64), return_inverse=True)
+        entry, size = self._of_rows(on)
+        paid = self.by_row.data[entry] * np.repeat(price[on], size)
+        touched = self.by_row.indices[entry].astype(np.int64)
+        at, each = np.unique(touched, return_inverse=True)
         cost = np.bincount(each, paid, len(at)).astype(np.float64)
         some = (at < self.count) & (cost != 0)
         return at[some], cost[some]
+
+    def _of_rows(self, rows: Ints) -> tuple[Ints, list[int]]:
+        """Where the entries of these rows are in `by_row`, and how many each has."""
+        start = self.by_row.indptr
+        own = [np.arange(start[row], start[row + 1]) for row in rows.tolist()]
+        return np.concatenate([rows[:0], *own]), [len(part) for part in own]
+
+    def touching(self, rows: Ints) -> Ints:
+        """The columns of these rows, one after another."""
+        found: Ints = self.by_row.indices[self._of_rows(rows)[0]].astype(np.int64)
+        return found
 
     @cached_property
     def many(self) -> Ints:

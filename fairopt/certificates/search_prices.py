@@ -56,11 +56,12 @@ def prices_of(
             [size[k] for k in others],
             about[first],
         )
+        columns, chosen, places = list[int](), list[int](), list[int]()
         for some, more in ((_few(case, rows, must), []), (must, may)):
-            columns, matrix, most = _equations(held, claim, some, more)
-            chosen, places = regular_part(matrix, most)
             if len(chosen) == len(others):
                 break
+            columns, matrix, most = _equations(held, claim, some, more)
+            chosen, places = regular_part(matrix, most)
         claim = replace(claim, chosen=[columns[k] for k in chosen])
         if len(chosen) < len(others):  # what nothing determines is kept as it is
             known = [others[j] for j in sorted(places)]
