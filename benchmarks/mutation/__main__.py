@@ -45,7 +45,7 @@ JUDGE = (
     "enclosed_products",
     "enclosed_search",
     "exact_floors",
-    "exact_levels",
+    "exact_case",
     "exact_parts",
     "exact_search",
     "exact_tree",

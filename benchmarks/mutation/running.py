@@ -97,7 +97,7 @@ TESTS = {
     "enclosed_search": EXACT,
     "exact": ("certificates/test_exact",),
     "exact_floors": EXACT,
-    "exact_levels": EXACT,
+    "exact_case": EXACT,
     "exact_parts": EXACT,
     "exact_search": EXACT,
     "exact_tree": EXACT,

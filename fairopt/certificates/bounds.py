@@ -7,7 +7,7 @@ to one, and so may what rounding leaves open of full rows:
 .. math:: up_n = room_n + \frac{1}{w_n} \sum_{m \ne n} w_m\, drop_m
 
 Of several rounds this says nothing: whoever is stopped first takes from those stopped later, as
-often as rounds multiply it. Those are proved in fractions alone (`exact_levels`,
+often as rounds multiply it. Those are proved in fractions alone (`enclosed_search`,
 `enclosed_levels`).
 """
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairopt.certificates.lifted import Sparse, objects
+from fairopt.certificates.lifted import Sparse, lifted, objects
 from fairopt.instance import Floats, Ints
 
 Equation = dict[int, int]
@@ -103,6 +103,18 @@ class Regular:
             whole, rest = divmod(more, 1 << (self.shift - self.bits))
             middle, wide = middle + whole, wide + (rest > 0)
         return Interval(middle - wide, middle + wide)
+
+    def exact(self) -> list[Fraction] | None:
+        """(C,) the unknowns as fractions; None where these have too many digits, or are none."""
+        if self.written is not None:
+            return list(self.written)
+        if self.bent:
+            return None
+        found = lifted(Sparse.of(self.rows, len(self.rows)), objects(self.right))
+        if found is None:
+            return None
+        number, bottom = found
+        return [Fraction(v, bottom << self.shift) for v in number.tolist()]
 
 
 @dataclass(frozen=True)

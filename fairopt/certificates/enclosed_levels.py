@@ -1,9 +1,9 @@
 """Tasks and max-min levels that equations determine, each enclosed, and that they keep every rule.
 
-What `exact_levels` asks of fractions that are written out is asked here of those that a regular
-system of equations in integers determines. The equations are *given*, and nothing is believed: that
-they are regular is proved (`enclosed`); that tasks keep every rule are inequalities between the
-integers that enclose them; what is just full is an equation, or follows from them in integers.
+Asked is what `docs/maths/prices.md` asks ("In exact fractions"), of fractions that a regular system
+of equations in integers determines. The equations are *given*, and nothing is believed: that they
+are regular is proved (`enclosed`); that tasks keep every rule are inequalities between the integers
+that enclose them; what is just full is an equation, or follows from them in integers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cached_property
 from fairopt.certificates.enclosed import Equation, Interval, Regular
 from fairopt.certificates.enclosed_groups import GroupsEnclosed
 from fairopt.certificates.enclosed_products import regular
-from fairopt.certificates.exact_levels import ExactCase
+from fairopt.certificates.exact_case import ExactCase
 from fairopt.certificates.follows import Follows
 from fairopt.certificates.tasks_claim import TasksClaim, TasksStated, equations
 

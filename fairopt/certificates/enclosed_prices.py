@@ -1,6 +1,6 @@
 """Prices that equations determine, each enclosed, and what they prove of enclosed tasks.
 
-As in `exact_levels`: at the prices of a part of a round only full rows cost, whoever is stopped by
+At the prices of a part of a round only full rows cost, whoever is stopped by
 then runs where a unit of its share costs least, and whoever is stopped later where nothing costs.
 What is dearer by far more than all roundings of a float is seen in floats, anything else in the
 integers that enclose prices; what costs just as much follows from the equations in integers. Prices
@@ -19,7 +19,7 @@ import numpy as np
 
 from fairopt.certificates.enclosed import Equation, Regular
 from fairopt.certificates.enclosed_levels import TasksEnclosed
-from fairopt.certificates.exact_levels import ExactCase
+from fairopt.certificates.exact_case import ExactCase
 from fairopt.certificates.follows import Follows, normal
 from fairopt.instance import Bools, Floats, Ints
 

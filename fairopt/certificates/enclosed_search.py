@@ -1,11 +1,13 @@
-"""Max-min levels enclosed, from an answer in floats: which equations its rounds mean.
+"""Max-min levels enclosed, or as fractions, from an answer in floats: which equations its rounds
+mean.
 
-`exact_search` writes the fractions out; here only the equations that determine them are looked for,
-so that many columns may be in use. `enclosed_levels` and `enclosed_prices` judge what is found.
+Only the equations that determine tasks and prices are looked for, so that many columns may be in
+use. `enclosed_levels` and `enclosed_prices` judge what is found.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -21,6 +23,7 @@ from fairopt.certificates.groups_levels import LevelsTold
 from fairopt.certificates.groups_told import GroupsTold
 from fairopt.certificates.search_prices import prices_of
 from fairopt.certificates.search_tasks import at_most, tasks_of
+from fairopt.errors import UsageError
 from fairopt.formulas.entitled import entitled
 from fairopt.formulas.lowered import lower
 
@@ -41,10 +44,66 @@ class EnclosedLevels(NamedTuple):
     first: tuple[int, ...]
 
 
+class ExactLevels(NamedTuple):
+    """Levels proved in exact fractions.
+
+    Parameters
+    ----------
+    level : (N,) share over weight of each user at every max-min optimum. share : (N,).
+    rounds : users of each level, from the lowest, class by class.
+    """
+
+    level: tuple[Fraction, ...]
+    share: tuple[Fraction, ...]
+    rounds: tuple[tuple[str, ...], ...]
+
+
+def exact_levels(alloc: Allocation) -> ExactLevels | None:
+    """The levels of every max-min optimum in exact fractions; None where that is not proved, or
+    where they are not rational, as beside products of levels.
+
+    Only where an answer is looked for: its tasks and prices say which rows and columns determine
+    the levels. What is found is proved in integers, without any rounding.
+
+    Raises
+    ------
+    UsageError : another notion than max-min, or an answer without level prices or rounds.
+    """
+    if alloc.kind["name"] != "max-min":
+        raise UsageError(f"exact levels: found {alloc.notion['name']}; wanted max-min")
+    if alloc.rounds is None and (alloc.level_prices is None or not alloc.instance.plain):
+        raise UsageError("exact levels: found no level prices; wanted an answer of max-min")
+    held = next(_proofs(alloc), None)
+    solution = None if held is None else held.system.exact()
+    if held is None or solution is None:
+        return None
+    case, first = held.case, len(held.place)
+    level = [
+        solution[first + g] if g >= 0 else case.level(n, held.share(n)[0])
+        for n, g in enumerate(held.group)
+    ]
+    share = [case.due(n, t) for n, t in enumerate(level)]
+    key = list(zip(case.rank, level, strict=True))
+    order = sorted(range(len(key)), key=key.__getitem__)
+    rounds: list[Sequence[int]] = [
+        [n for n in order if key[n] == each] for each in sorted(set(key))
+    ]
+    if held.claim.targets is not None:  # levels of different groups say nothing of each other
+        rounds = [each.users for each in held.claim.targets.rounds]
+    names = alloc.instance.users
+    told = tuple([tuple([names[n] for n in users]) for users in rounds])
+    return ExactLevels(tuple(level), tuple(share), told)
+
+
 def enclosed_levels(alloc: Allocation) -> EnclosedLevels | None:
     """The levels of an answer; None where nothing is proved."""
+    return next((found for held in _proofs(alloc) if (found := _enclosed(held))), None)
+
+
+def _proofs(alloc: Allocation) -> Iterator[TasksEnclosed]:
+    """Tasks that are proved to give everybody what it is due, by where an answer tells to look."""
     if not few(alloc) or clock.late():
-        return None
+        return
     for search in searches(alloc):
         with np.errstate(all="ignore"):
             told = None
@@ -52,11 +111,10 @@ def enclosed_levels(alloc: Allocation) -> EnclosedLevels | None:
                 asked = entitled(alloc.instance, alloc.score, alloc.kind)
                 told = GroupsTold.of(alloc, asked, search.case, search.met)
                 if told is None:
-                    return None
+                    return
             found = _found(search, told)
         if found is not None:
-            return found
-    return None
+            yield found
 
 
 def few(alloc: Allocation) -> bool:
@@ -73,7 +131,8 @@ def few(alloc: Allocation) -> bool:
     return at_most(columns, alloc.instance.shape[0], shared) * shared <= ENTRIES
 
 
-def _found(search: ExactSearch, told: GroupsTold | None) -> EnclosedLevels | None:
+def _found(search: ExactSearch, told: GroupsTold | None) -> TasksEnclosed | None:
+    """Tasks and prices that a search tells, if these prove that everybody has what it is due."""
     held = tasks_of(search) if told is None else _in_groups(search, told)
     if held is None or not held.kept:
         return None
@@ -84,8 +143,11 @@ def _found(search: ExactSearch, told: GroupsTold | None) -> EnclosedLevels | Non
             if found is None:
                 return None
             parts.append(found)
-    if not Judge(held).proved(parts):
-        return None
+    return held if Judge(held).proved(parts) else None
+
+
+def _enclosed(held: TasksEnclosed) -> EnclosedLevels | None:
+    """What they give everybody, between two fractions each."""
     low, high = zip(*[held.share(n) for n in range(len(held.group))], strict=True)
     if any(most > 0 and not least for least, most in zip(low, high, strict=True)):
         return None  # nothing and next to nothing are not told apart
@@ -117,4 +179,4 @@ def _in_groups(search: ExactSearch, told: GroupsTold) -> TasksEnclosed | None:
     return None
 
 
-__all__ = ["EnclosedLevels", "enclosed_levels", "few"]
+__all__ = ["EnclosedLevels", "ExactLevels", "enclosed_levels", "exact_levels", "few"]

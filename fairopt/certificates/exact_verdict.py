@@ -11,16 +11,13 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals
 from fairopt.certificates.due import told_of
 from fairopt.certificates.enclosed_search import EnclosedLevels, enclosed_levels, few
-from fairopt.certificates.exact_levels import held
-from fairopt.certificates.exact_search import searched
+from fairopt.certificates.exact_case import held
 from fairopt.instance import remembered
 
 ALL_ROUNDS = "all rounds together, in exact fractions"
 """the check that says so"""
 LEVELS = "_enclosed"
 """under which an answer keeps what everybody is due, or that it is not known"""
-WRITTEN = 150
-"""most columns in use with which levels that are not enclosed are written out"""
 ROUNDED = 2.0**-50
 """what a logarithm loses in floats, at most, and more"""
 LARGEST = 2**1000
@@ -81,19 +78,7 @@ def in_fractions(
 def _levels(told: Allocation) -> EnclosedLevels | None:
     """What everybody is due; None if nothing proves it."""
     # kept with the answer, which is judged while it is solved
-    found: EnclosedLevels | None = remembered(told, LEVELS, lambda: _proved(told))
-    return found
-
-
-def _proved(told: Allocation) -> EnclosedLevels | None:
-    """What everybody is due, enclosed, or written out where that proves nothing."""
-    found = enclosed_levels(told)
-    if found is None and told.instance.tree.flat and np.count_nonzero(told.by_way) <= WRITTEN:
-        written = searched(told)
-        if written is not None:
-            of = told.instance.users.index
-            first = tuple([of(each) for each in written.rounds[0]])
-            found = EnclosedLevels(written.share, written.share, first)
+    found: EnclosedLevels | None = remembered(told, LEVELS, lambda: enclosed_levels(told))
     return found
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.certificates.exact_case import ExactCase
 from fairopt.certificates.exact_floors import promised
-from fairopt.certificates.exact_levels import ExactCase
 from fairopt.certificates.exact_parts import Part
 from fairopt.certificates.exact_tree import ROOT, ExactTree
 from fairopt.certificates.meant.lots import Lot

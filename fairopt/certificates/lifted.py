@@ -150,12 +150,15 @@ def basis(matrix: Sparse, order: Ints) -> tuple[Ints, Ints]:
     return np.array(rows, dtype=np.int64), order[np.array(columns, dtype=np.int64)]
 
 
-def inverse(matrix: Ints) -> Ints:
-    """The inverse modulo p of a regular matrix."""
+def inverse(matrix: Ints) -> Ints | None:
+    """The inverse modulo p; None of a matrix that is not regular."""
     size = len(matrix)
     both = np.hstack([matrix % P, np.eye(size, dtype=np.int64)])
     for k in range(size):
-        at = k + int(np.flatnonzero(both[k:, k])[0])
+        some = np.flatnonzero(both[k:, k])
+        if not len(some):
+            return None
+        at = k + int(some[0])
         both[[k, at]] = both[[at, k]]
         both[k] = both[k] * pow(int(both[k, k]), -1, P) % P
         other = np.flatnonzero(both[:, k])
@@ -165,11 +168,13 @@ def inverse(matrix: Ints) -> Ints:
 
 
 def lifted(matrix: Sparse, right: Any) -> tuple[Any, int] | None:
-    """Numerators (C,) and the one denominator of the solution of a system that is regular modulo p;
-    None where it has too many digits."""
+    """Numerators (C,) and the one denominator of the solution of a system; None where it is not
+    regular modulo p, or the solution has too many digits."""
     if not len(right):
         return np.zeros(0, dtype=object), 1
     back = inverse(matrix.modulo())
+    if back is None:
+        return None
     rest, digit, wanted = right, list[Any](), FIRST
     while len(digit) < MOST:
         while len(digit) < wanted:

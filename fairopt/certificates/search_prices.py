@@ -11,7 +11,7 @@ import numpy as np
 from fairopt.certificates.enclosed import Equation
 from fairopt.certificates.enclosed_levels import TasksEnclosed
 from fairopt.certificates.enclosed_prices import PricesClaim, PricesEnclosed
-from fairopt.certificates.exact_levels import ExactCase
+from fairopt.certificates.exact_case import ExactCase
 from fairopt.certificates.exact_parts import Part
 from fairopt.certificates.exact_search import TURNS, ExactSearch
 from fairopt.certificates.follows import normal

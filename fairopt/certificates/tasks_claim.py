@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from fairopt.certificates.enclosed import Equation
 from fairopt.certificates.enclosed_products import Product
-from fairopt.certificates.exact_levels import ExactCase
+from fairopt.certificates.exact_case import ExactCase
 from fairopt.certificates.groups_claim import GroupsClaim
 
 

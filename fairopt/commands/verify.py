@@ -96,7 +96,7 @@ def command(
 
 def _in_fractions(answer: Allocation) -> str:
     """What every share is at every optimum, in exact fractions."""
-    from fairopt.certificates.exact_search import exact_levels
+    from fairopt.certificates.enclosed_search import exact_levels
 
     levels = exact_levels(answer)
     if levels is None:

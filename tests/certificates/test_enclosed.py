@@ -13,8 +13,7 @@ from scipy.sparse.linalg import splu
 import fairopt as fo
 from fairopt.certificates import judged
 from fairopt.certificates.enclosed import BITS, Regular, ScaledSystem, one_by_one
-from fairopt.certificates.enclosed_search import enclosed_levels
-from fairopt.certificates.exact_search import exact_levels
+from fairopt.certificates.enclosed_search import enclosed_levels, exact_levels
 from fairopt.certificates.exact_verdict import ALL_ROUNDS
 from fairopt.certificates.follows import Follows
 from fairopt.certificates.lifted import Sparse, lifted

@@ -128,4 +128,4 @@ def test_weights_in_proportion_to_guarantees_are_fractions() -> None:
     notion = fo.MaxMin("tasks", measure="sum", over="proportion")
     tasks = np.array([[5 / 3], [1.0], [1.3125], [8.6875]])
     forged = fo.Allocation(inst, notion, tasks, rounds=rounds)
-    assert fo.certify(forged).verdict == "refuted"
+    assert not fo.certify(forged).certified

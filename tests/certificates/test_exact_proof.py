@@ -1,5 +1,5 @@
-"""What `exact_levels.proved` asks of tasks and prices, each thing by a case in which nothing else
-is wrong."""
+"""What the proof of levels asks of tasks and prices, each thing by a case in which nothing else is
+wrong."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import fairopt as fo
 from fairopt.certificates import judged
 from fairopt.certificates.enclosed_levels import TasksClaim, TasksEnclosed
 from fairopt.certificates.enclosed_prices import Judge, PricesClaim, PricesEnclosed
-from fairopt.certificates.exact_levels import ExactCase, held, proved
-from fairopt.certificates.exact_search import exact_levels
+from fairopt.certificates.enclosed_search import exact_levels
+from fairopt.certificates.exact_case import ExactCase, held
 from fairopt.certificates.exact_verdict import ALL_ROUNDS
 
 
@@ -138,13 +138,6 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize(("of", "x", "bottom", "prices", "level"), ASKED)
-def test_what_is_asked(of, x, bottom, prices, level) -> None:
-    found = proved(of, x, bottom, prices)
-    assert (found is None) == (level is None)
-    assert found is None or found[0] == level
-
-
 def enclosed(of, x, bottom, prices):
     """What the same tasks and prices prove where nothing is left to equations but levels."""
     if bottom <= 0:
@@ -152,7 +145,11 @@ def enclosed(of, x, bottom, prices):
     fixed = {c: F(v, bottom) for c, v in enumerate(x) if v}
     if any(v.denominator & (v.denominator - 1) for v in fixed.values()):
         return None  # only what is a power of two apart may be given
-    share = [F(s, u * bottom) for s, u in zip(of.shares(x), of.unit, strict=True)]
+    mine = [
+        sum(of.score[c] * x[c] for c in range(len(of.owner)) if of.owner[c] == n)
+        for n in range(len(of.unit))
+    ]
+    share = [F(s, u * bottom) for s, u in zip(mine, of.unit, strict=True)]
     level = [of.level(n, s) for n, s in enumerate(share)]
     key = list(zip(of.rank, level, strict=True))
     floored = [n for n, s in enumerate(share) if of.floor[n] and s == of.floor[n]]
@@ -187,7 +184,7 @@ def enclosed(of, x, bottom, prices):
 
 
 @pytest.mark.parametrize(("of", "x", "bottom", "prices", "level"), ASKED)
-def test_the_same_is_asked_of_what_equations_determine(of, x, bottom, prices, level) -> None:
+def test_what_is_asked(of, x, bottom, prices, level) -> None:
     found = enclosed(of, x, bottom, prices)
     if (of, prices) == (LENDING, [([1], {1: 1}), ([0], {0: 1})]):
         assert found is not None  # prices of earlier rounds are added to those of a later one
@@ -201,13 +198,6 @@ def test_the_same_is_asked_of_what_equations_determine(of, x, bottom, prices, le
         if found is not None:
             low, high = found.share(n)
             assert low <= of.due(n, F(t)) <= high
-
-
-def test_rounds_are_told_in_order() -> None:
-    found = proved(LENDING, [3, 2, 1], 1, [([1], {1: 1}), BOTH])
-    assert found is not None and found[1] == [[1], [0]]
-    found = proved(CLASSES, [0, 2], 1, [([1], {0: 1}), ([0], {0: 1})])
-    assert found is not None and found[1] == [[1], [0]]
 
 
 INST = fo.Instance([[1.0, 1.0], [3.0, 0.0], [1.0, 0.0]], [[6.0, 0.7]], limit=[np.inf, 0.4, np.inf])

@@ -1,17 +1,6 @@
-r"""Max-min levels in exact fractions, with a proof in which nothing is rounded.
+"""The question of max-min in integers: every number of it is the rational number that it is.
 
-Every number of the instance is taken as the rational number that it is; scores of the criteria in
-`_ratios` are worked out in fractions, others are floats. Tasks x and prices p of each round are
-*given*, as integers over one denominator each, and nothing is believed of them: `proved` checks in
-integers that
-
-- x keeps every rule;
-- at the prices of a round only full rows cost; whoever is stopped by then runs where a unit of its
-  share costs least, v_n; whoever is stopped later runs where nothing costs.
-
-So no y in which all those stopped by then hold as much as in x can give more to anybody of v_n > 0
-(docs/maths/prices.md, "In exact fractions"). With all users of all rounds so proved, their levels
-in x are those of every max-min optimum.
+Scores of the criteria in `_ratios` are worked out in fractions, others are floats.
 """
 
 from __future__ import annotations
@@ -20,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
-from typing import NamedTuple
 
 import numpy as np
 
@@ -33,20 +21,6 @@ from fairopt.instance import remembered
 
 Prices = dict[int, int]
 """price of each row that has one"""
-
-
-class ExactLevels(NamedTuple):
-    """Levels proved in exact fractions.
-
-    Parameters
-    ----------
-    level : (N,) share over weight of each user at every max-min optimum. share : (N,).
-    rounds : users of each level, from the lowest, class by class.
-    """
-
-    level: tuple[Fraction, ...]
-    share: tuple[Fraction, ...]
-    rounds: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -131,110 +105,6 @@ class ExactCase:
     def level(self, n: int, share: Fraction) -> Fraction:
         """The level of a user that has that share."""
         return (share - self.base[n]) / self.weight[n]
-
-    def shares(self, x: Sequence[int]) -> list[int]:
-        """(N,) the share of each, times its unit and the denominator."""
-        found = [0] * len(self.unit)
-        for c, n in enumerate(self.owner):
-            found[n] += self.score[c] * x[c]
-        return found
-
-    def left(self, x: Sequence[int], bottom: int) -> list[int]:
-        """(M,) what tasks leave of each row, times the denominator."""
-        return [
-            b * bottom - sum([a * x[c] for c, a in row.items() if x[c]])
-            for b, row in zip(self.rhs, self.row, strict=True)
-        ]
-
-    def kept(self, x: Sequence[int], bottom: int, left: Sequence[int]) -> bool:
-        """Whether tasks keep every rule."""
-        tasks, shut = len(self.owner), set(range(len(self.owner)))
-        shut.difference_update(*self.open_)
-        flows = zip(x[tasks:], self.low, self.high, strict=True)
-        return (
-            min(left, default=0) >= 0
-            and min(x[:tasks], default=0) >= 0
-            and not any(x[c] for c in shut)
-            and all(
-                (low is None or low * bottom <= y) and (high is None or y <= high * bottom)
-                for y, low, high in flows
-            )
-        )
-
-
-def proved(
-    case: ExactCase, x: Sequence[int], bottom: int, prices: Sequence[tuple[Sequence[int], Prices]]
-) -> tuple[list[Fraction], list[list[int]]] | None:
-    """The levels (N,) and the users of each round; None where that is not proved.
-
-    Parameters
-    ----------
-    x : (P + F,) numerators of tasks and flows. bottom : their denominator, above 0.
-    prices : some users of a round, and prices of rows that are to prove it.
-    """
-    left = case.left(x, bottom)
-    if bottom <= 0 or not case.kept(x, bottom, left):
-        return None
-    share = [Fraction(s, u * bottom) for s, u in zip(case.shares(x), case.unit, strict=True)]
-    if any(s < least for s, least in zip(share, case.floor, strict=True)):
-        return None
-    level = [case.level(n, s) for n, s in enumerate(share)]
-    key = list(zip(case.rank, level, strict=True))
-    some = {n for n, columns in enumerate(case.open_) if columns}
-    # who holds no more than its floor has that much at every level
-    always = {n for n in some if case.floor[n] and share[n] == case.floor[n]}
-    open_ = set(some)
-    for users, price in prices:
-        last = max([key[n] for n in users if n not in always] or [min(key[n] for n in users)])
-        by_then = {n for n in some if key[n] <= last} | always
-        value = _values(case, x, bottom, left, price, by_then)
-        open_.difference_update([n for n in value if key[n] == last])
-        open_.difference_update([n for n in value if n in always and key[n] >= last])
-    if open_:
-        return None
-    order = sorted(range(len(key)), key=key.__getitem__)
-    rounds = [[n for n in order if key[n] == each] for each in sorted(set(key))]
-    return level, rounds
-
-
-def _values(
-    case: ExactCase,
-    x: Sequence[int],
-    bottom: int,
-    left: Sequence[int],
-    price: Prices,
-    done: set[int],
-) -> set[int]:
-    """Of those stopped by then (`done`) whose share costs something; nobody if prices are wrong."""
-    if any(p < 0 or (p and left[k]) for k, p in price.items()):
-        return set()
-    cost: Prices = {}
-    for k, p in price.items():
-        for c, a in case.row[k].items():
-            cost[c] = cost.get(c, 0) + p * a
-    tasks, dear = len(case.owner), set[int]()
-    for c in [c for c in cost if c >= tasks]:
-        end = (case.low if cost[c] > 0 else case.high)[c - tasks]
-        if cost[c] and (end is None or x[c] != end * bottom):
-            return set()
-    for n in {case.owner[c] for c in cost if c < tasks}:
-        mine = case.open_[n]
-        if n not in done:
-            if any(cost.get(c, 0) < 0 or (x[c] and cost.get(c, 0)) for c in mine):
-                return set()
-            continue
-        if not mine:
-            continue
-        least = mine[0]  # the column of the cheapest unit of share
-        for c in mine:
-            if cost.get(c, 0) * case.score[least] < cost.get(least, 0) * case.score[c]:
-                least = c
-        top, of = cost.get(least, 0), case.score[least]
-        if top < 0 or any(x[c] and cost.get(c, 0) * of != top * case.score[c] for c in mine):
-            return set()
-        if top > 0:
-            dear.add(n)
-    return dear
 
 
 def held(alloc: Allocation) -> list[Fraction]:
@@ -325,4 +195,4 @@ def _most(row: Sequence[float], whole: Sequence[Fraction]) -> Fraction:
     return Fraction(*most)
 
 
-__all__ = ["ExactCase", "ExactLevels", "Prices", "held", "proved"]
+__all__ = ["ExactCase", "Prices", "held"]
