@@ -189,7 +189,8 @@ class Piece:
 
     Parameters
     ----------
-    slope : (N,) >= 0. until : where the next piece begins, inf if there is none.
+    slope : (N,) >= 0. until : where the next piece begins, inf if there is none; far : how far that
+    is, which may be less than the last digit of t where what moves is small.
     v_rate : (K,) how fast every v grows. grown : (R,) how fast the use of all grows.
     clock : the node whose v is t here; the root, but for pieces of a subtree.
     """
@@ -197,6 +198,7 @@ class Piece:
     start: PathPoint
     slope: Array
     until: Any
+    far: Any
     v_rate: Array
     grown: Array
     clock: int = 0
@@ -204,7 +206,7 @@ class Piece:
     def at(self, t: Any) -> PathPoint:
         """The point of a level between start.t and `until`."""
         here = self.start
-        step = t - here.v[self.clock]
+        step = self.far if t == self.until else t - here.v[self.clock]
         return replace(here, v=here.v + self.v_rate * step, base=here.due + self.slope * step)
 
 
@@ -292,7 +294,7 @@ def _piece(here: PathPoint, root: int) -> Piece | Jump:
     until += ((size[node] - here.amount[node, r]) / ((rate[node, r] - 1) * speed[node])).tolist()
     end = min(until)
     until_ = here.v[root] + end if end < np.inf else end
-    return Piece(here, slope, until_, v_rate, rate[root], root)
+    return Piece(here, slope, until_, end, v_rate, rate[root], root)
 
 
 def _climb(

@@ -139,3 +139,22 @@ def test_the_path_is_the_definition(seed):
         np.testing.assert_allclose(point.due, known, rtol=1e-8, atol=1e-9)
         before = point.due
         point = point.freeze([int(rng.integers(users))])
+
+
+def test_a_piece_may_be_shorter_than_the_last_digit_of_its_level() -> None:
+    """A group of target 1 holds 1 - 2e-6 frozen; its two users follow at 1e-6 each, the second a
+    part 1e-11 ahead: that is 1e-17 of the level until both move."""
+    tree = TargetTree.of(
+        np.array([-1, 0, 1, 1, 1]), np.array([1.0, 1.0, 1.0, 1.0, 1.0]), np.array([2, 3, 4])
+    )
+    floor = np.array([1 - 2e-6, 0.0, 1e-6 * (1 + 1e-11)])
+    due = np.array([1 - 2e-6, 1e-6, floor[2]])
+    here = PathPoint(
+        tree, floor, due, np.array([1.0, 1e-6, 0, 0, 0]), np.array([False, True, True])
+    )
+    first = here.piece()
+    assert isinstance(first, Piece) and first.until == here.t and not first.slope[2]
+    after = first.at(first.until)
+    assert after.v[1] > here.v[1] and after.t == here.t
+    then = after.piece()
+    assert isinstance(then, Piece) and (then.slope[1:] > 0).all()

@@ -400,3 +400,10 @@ def test_a_quota_of_nothing_counts_however_plentiful_the_resource_is() -> None:
     answer = fo.solve(inst, fo.MaxMin("tasks"))
     assert answer.certificate.certified
     np.testing.assert_allclose(answer.totals, [2e-6, 0.0], rtol=1e-12, atol=0)
+
+
+def test_weights_over_six_decades_end() -> None:
+    """A piece of the path was shorter than the last digit of its level, and came again for ever."""
+    inst = drawn(198, "tree floor bound")
+    inst = inst.replace(weight=10 ** np.random.default_rng(198).uniform(-3, 3, inst.shape[0]))
+    assert fo.solve(inst, fo.MaxMin("tasks"), limit_s=60).certificate.certified

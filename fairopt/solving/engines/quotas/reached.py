@@ -102,7 +102,8 @@ def _piece(point: PathPoint, t: float, jumps: bool) -> Piece | Jump | None:
             if here and jumps:
                 return piece
             if here:  # stopped before it
-                return Piece(point, 0 * point.due, point.t, 0 * point.v, 0 * point.amount[0])
+                still = 0 * point.t
+                return Piece(point, 0 * point.due, point.t, still, 0 * point.v, 0 * point.amount[0])
             point = piece.end
         elif jumps:
             if piece.until > t * (1 + SAME):

@@ -143,7 +143,10 @@ class _RoundsRun:
         point = PathPoint.start(self.asked.tree, self.share - self.base, free)
         while point.free.any():
             clock.tick()
+            before = point.v
             point, jump, ended = self._piece(point)
+            if not (ended or jump) and np.array_equal(point.v, before):
+                raise SolverFailure(f"round {len(self.rounds)}: nothing moves at t = {point.t:g}")
             stopped = self._stopped(point) if ended else np.zeros_like(free)
             if ended and jump < 1 and not stopped.any():
                 raise SolverFailure(f"round {len(self.rounds)}: nobody stopped t = {point.t:g}")
