@@ -35,7 +35,7 @@ from fairopt.certificates.search import SearchFound
 from fairopt.certificates.stages import Classes, Stage
 from fairopt.certificates.told import logs, off, searched, told
 from fairopt.certificates.tolerance import ROUNDING
-from fairopt.certificates.yielded import yielded
+from fairopt.certificates.yielded import Stops, yielded
 from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.instance import Bools, Floats, remembered
 
@@ -98,8 +98,8 @@ class _Walk:
     """From class to class. Shares are counted in the units of the question.
 
     least : (N,) what each holds at least, whatever is done: of those before L, of others their
-    floors. error : (N,) how much more those before may be due, a part of L. wide : (M,) rows that
-    stop those before. shut : (P,) columns that are too dear there; crumbs : the largest part of a
+    floors. error : (N,) how much more those before may be due, a part of L. stops : what
+    stops those before. shut : (P,) columns that are too dear there; crumbs : the largest part of a
     share that they might hold all the same. room : (N,) what those who come later can have beyond
     their floors at the most.
     """
@@ -112,7 +112,7 @@ class _Walk:
         users = len(self.share)
         self.least = self.asked.floor / self.question.share_unit
         self.error = np.zeros(users)
-        self.wide = np.zeros(len(self.question.rhs), dtype=bool)
+        self.stops = Stops.nothing(self.question)
         self.done = np.zeros(users, dtype=bool)
         self.shut = np.zeros(self.question.columns.count, dtype=bool)
         self.crumbs, self.room = 0.0, np.full(users, np.inf)
@@ -156,7 +156,7 @@ class _Walk:
         self.off[stopped], self.low[stopped] = 0.0, floor
         self.high[stopped] = np.minimum(floor * (1 + NOTHING), np.maximum(most, floor))
         self.done = self.done | mine
-        self._go_on(mine, active, part, seen)
+        self._go_on(rank, mine, active, part, seen)
         return Stage(rank, active, alloc, question, part, proof)
 
     def _searched(
@@ -268,7 +268,7 @@ class _Walk:
         nothing = np.full(len(error), np.inf)
         if seen.place is None or np.ndim(seen.place.log_unit):
             return Proved(proved.log_share, nothing, nothing)
-        open_ = yielded(part.question, seen.place, error, self.wide[part.rows])
+        open_ = yielded(part.question, seen.place, error, self.stops.of(part))
         question = part.question
         log_t = np.log(np.exp(proved.log_share) - question.base)
         log_m = question.log_w - seen.place.log_unit + (1 - question.alpha) * log_t
@@ -295,11 +295,11 @@ class _Walk:
         self.low[at], self.high[at] = (low / unit)[mine], (high / unit)[mine]
 
     def _go_on(
-        self, mine: Bools, active: Bools, part: parts.QuestionPart, seen: SearchFound
+        self, rank: int, mine: Bools, active: Bools, part: parts.QuestionPart, seen: SearchFound
     ) -> None:
         """What classes after this one are asked beside."""
         if seen.place is not None:
-            self.wide[part.rows] |= seen.place.price[0] > 0
+            self.stops.add(rank, part, seen.place)
             self._shut(part, seen)
         least = np.where(active, self.low * (1 - BELOW), self.least)
         some = mine & (least > 0)
