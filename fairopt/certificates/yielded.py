@@ -35,8 +35,9 @@ LARGEST = 2_500
 """most rows and users that are kept as they are"""
 ROUNDING, CLOSE = 2.0**-50, 1e-9
 """what a direction may miss, of a row; and relative to the errors"""
-KNOWN = 1e-13, 1e-9
-"""parts of shares: what amounts change by less is rounding, what they change by more is not"""
+MOVES, UNIT = 1e-7, 1e-13
+"""part of a share that amounts change at the least if they change it at all; and at most, times
+the condition of the system, if that is rounding"""
 REFINED = 4
 """times that a solution is bettered"""
 TINY = 1e-13
@@ -122,23 +123,25 @@ def yielded(question: Question, place: Place, error: Floats, stops: Stops) -> fl
         if int(keep.sum() + stay.sum()) > LARGEST:
             return np.inf
         system = np.concatenate([line, body[keep], holds[stay | fixed]])
-        wanted = np.zeros((len(system), 1))
-        wanted[: len(lacks), 0] = lacks
-        least = _Least(system)
+        wanted = np.zeros(len(system))
+        wanted[: len(lacks)] = lacks
+        least, missing = _Least(system), max(ROUNDING, CLOSE * float(error.max()))
         fill = least.solved(wanted)
-        far = error[first] + np.abs(holds[first] @ fill[:, 0])
+        if not np.abs(system @ fill - wanted).max(initial=0.0) <= missing:
+            # what those before leave of other rows may be what all take who are there
+            wanted[len(lacks) :][: int(keep.sum())] = left[keep]
+            fill = least.solved(wanted)
+        far = error[first] + np.abs(holds[first] @ fill)
         bring = _between(least, holds[first], possible, far)
-        missing = max(ROUNDING, CLOSE * float(error.max()))
         if bring is None:
             return np.inf
-        found = np.concatenate([fill, bring], axis=1)
-        missed = np.abs(system @ found).sum(axis=1)
-        missed[: len(lacks)] = np.abs(line @ fill[:, 0] - lacks) + np.abs(line @ bring).sum(axis=1)
+        found = np.column_stack([fill, bring])
+        missed = np.abs(system @ fill - wanted) + np.abs(system @ bring).sum(axis=1)
         if not missed.max(initial=0.0) <= missing:
             return np.inf
         if not (np.abs(found).sum(axis=1) <= 1.0).all():  # an amount would fall below 0
             return np.inf
-        back = np.minimum(fill[:, 0] * way, 0.0) - np.abs(bring * way[:, None]).sum(axis=1)
+        back = np.minimum(fill * way, 0.0) - np.abs(bring * way[:, None]).sum(axis=1)
         out = back < -missing  # flows that would leave their bounds stay where they are
         if out.any():
             if not (body[:, out].any() or line[:, out].any()):
@@ -165,8 +168,8 @@ def _room(
     question: Question, place: Place, task: Bools, stops: Stops
 ) -> tuple[Floats, Floats, Floats]:
     """(C,) what each amount may fall or rise by; of flows at a bound which cost nothing, the way in
-    which they may go: 1, -1; 0 where both. And (C,) the part of a row that is left of flows to a
-    bound that stops those before, inf of all others."""
+    which they may go: 1, -1; 0 where both. And (C,) how much is left of flows to a bound that stops
+    those before, as a multiple of that, inf of all others."""
     amount = place.amount[0]
     y, price = amount[~task], place.price[0]
     row, each, entry = question.columns.entries(place.columns[~task])
@@ -177,13 +180,13 @@ def _room(
     near = FULL * unit
     found, way, room = amount.copy(), np.zeros(len(amount)), np.full(len(amount), np.inf)
     to = np.where(stops.up, up, down)
-    bound = (stops.flow >= 0) & (to <= near)
-    room[~task] = np.where(bound, np.maximum(to, 0.0) / unit, np.inf)
+    bound = stops.flow >= 0
     side = np.where(up <= near, -1.0, np.where(down <= near, 1.0, 0.0))
     way[~task] = np.where(bound, 0.0, side)
     within = np.where(side < 0, down, np.where(side > 0, up, np.minimum(up, down)))
     still = (side != 0) & ~bound & (drift > FULL * float(price.max(initial=0.0)))
-    found[~task] = np.where(still, 0.0, np.minimum(within, unit))
+    found[~task] = np.where(still, 0.0, np.where(bound, unit, np.minimum(within, unit)))
+    room[~task] = np.where(bound, np.maximum(to, 0.0) / unit, np.inf)
     return np.maximum(found, 0.0), way, room
 
 
@@ -195,7 +198,7 @@ def _filled(body: Floats, left: Floats, stops: Stops, room: Floats) -> tuple[Flo
     ----------
     body : (M, C) of rows. room : (C,) see `_room`.
     """
-    wide = (stops.row >= 0) & (left <= FULL)
+    wide = stops.row >= 0
     flows = np.flatnonzero(np.isfinite(room))
     of = np.zeros((len(flows), body.shape[1]))
     up = stops.up[flows - (body.shape[1] - len(stops.flow))]
@@ -251,24 +254,26 @@ def _still(system: _Least, holds: Floats) -> tuple[Floats, Floats] | None:
     change, and (C, K) such amounts; None where floats do not tell which these are."""
     still = holds.T - system.solved(system.system @ holds.T)
     found, size, turn = np.linalg.svd(still, full_matrices=False)
-    some = size > KNOWN[1]
-    if (size[~some] > KNOWN[0]).any():
+    some = size > MOVES
+    if (size[~some] > max(UNIT, system.rounding)).any():
         return None
     return turn[some].T, found[:, some] / size[some]
 
 
 class _Least:
-    """Solutions of a system (E, C) of the least squares, and what of amounts does not change it."""
+    """The least solutions of a system (E, C), and what is lost to rounding in them."""
 
     def __init__(self, system: Floats) -> None:
         self.system = system
         size, turn = np.linalg.eigh(system @ system.T)
         some = size > TINY * size.max(initial=0.0)
         self.back = turn[:, some] / size[some], turn[:, some].T
+        most, least = size.max(initial=1.0), size[some].min(initial=1.0)
+        self.rounding = UNIT * float(np.sqrt(most / least))
 
     def solved(self, wanted: Floats) -> Floats:
-        """The least (C, K) of which the system is what is wanted."""
-        found, (left, right) = np.zeros((self.system.shape[1], wanted.shape[1])), self.back
+        """The least (C,), or (C, K), of which the system is what is wanted."""
+        found, (left, right) = np.zeros((self.system.shape[1], *wanted.shape[1:])), self.back
         for _ in range(REFINED):  # since the square of the system has half of its digits
             found += self.system.T @ (left @ (right @ (wanted - self.system @ found)))
         return np.asarray(found)

@@ -217,3 +217,100 @@ def test_no_column_is_too_dear_by_rounding_for_who_holds_most_of_its_share_there
     held = given(answer, walk.question)
     part = held.x / held.share[owner[held.held]]
     assert part[walk.shut[held.held]].max(initial=0.0) < 1e-6
+
+
+@pytest.mark.parametrize("lend", [0.0, 1.0, 3.0, 7.0, INF])
+@pytest.mark.parametrize("borrow", [0.0, 2.0, INF])
+def test_what_may_be_lent_stops_the_first_class(lend: float, borrow: float) -> None:
+    """C has its 7 and what a team lends of its 14; the team divides what is left of 21."""
+    inst = fo.Instance(
+        [[1], [3], [1]],
+        [[21]],
+        users=list("ABC"),
+        quotas=fo.Quotas(
+            [fo.Group("t")],
+            {"A": "t", "B": "t"},
+            priority={"C": 1},
+            quotas=[fo.Quota("t", "r1", 14, INF, lend), fo.Quota("C", "r1", 7, borrow, INF)],
+        ),
+    )
+    answer = fo.solve(inst, fo.AlphaFair(2), uncertified="return")
+    first = 7 + min(lend, borrow, 14)
+    if first == 21:
+        assert answer.certificate is None or answer.totals[2] == pytest.approx(21)
+        return
+    # the most of -1/a - 1/b with a + 3 b of what is left
+    b = (21 - first) / (3 + 3**0.5)
+    assert answer.certificate.certified
+    assert answer.totals == pytest.approx([3**0.5 * b, b, first], rel=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_two_teams_that_lend_little(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    users = [f"u{n}" for n in range(8)]
+    capacity = rng.integers(5, 30, (2, 2)).astype(float)
+    half = capacity[:, 0].sum() / 2
+    least = rng.integers(0, 4, 2)
+    for borrow in (INF, 0.0):
+        quotas = fo.Quotas(
+            [fo.Group("g"), fo.Group("h")],
+            {user: "gh"[n % 2] for n, user in enumerate(users)},
+            priority={user: int(n % 2 == 0) for n, user in enumerate(users)},
+            quotas=[
+                fo.Quota(team, "r1", half, borrow, float(lend))
+                for team, lend in zip("gh", least, strict=True)
+            ],
+        )
+        inst = fo.Instance(
+            rng.uniform(0.2, 2, (8, 2)),
+            capacity,
+            users=users,
+            resources=["r1", "r2"],
+            quotas=quotas,
+        )
+        answer = fo.solve(inst, fo.AlphaFair(2))
+        assert answer.certificate.certified
+        tasks = answer.tasks.copy()
+        tasks[int(np.argmax(tasks.sum(axis=1)))] *= 1 - 1e-4
+        assert not fo.certify(answer.with_(tasks=tasks, certificate=None)).certified
+
+
+@pytest.mark.parametrize("angle", [1e-2, 1e-4, 1e-6])
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_nearly_parallel_stop_the_first_class(angle: float, seed: int) -> None:
+    """What two rows leave to two users, in fractions; both need some of what two others divide."""
+    rng = np.random.default_rng(seed)
+    a = float(rng.uniform(1, 10))
+    b = a * (1 - angle * rng.uniform(0.2, 0.8))
+    third = 10 ** rng.uniform(-2, 2, 2)
+    own, weight = rng.uniform(0.5, 2, 2), rng.uniform(0.5, 2, 2)
+    capacity = np.array([a + b, a + (1 + angle) * b, 1.5 * float(third @ [a, b])])
+    demand = np.array([[1, 1, third[0]], [1, 1 + angle, third[1]], [0, 0, own[0]], [0, 0, own[1]]])
+    c = [F(v) for v in capacity.tolist()]
+    d = [[F(v) for v in row] for row in demand.tolist()]
+    det = d[0][0] * d[1][1] - d[1][0] * d[0][1]
+    x = [
+        (c[0] * d[1][1] - d[1][0] * c[1]) / det,
+        (d[0][0] * c[1] - d[0][1] * c[0]) / det,
+    ]
+    left, w = c[2] - d[0][2] * x[0] - d[1][2] * x[1], [F(v) for v in weight.tolist()]
+    x += [w[k] / sum(w) * left / d[2 + k][2] for k in range(2)]
+    inst = fo.Instance(
+        demand,
+        capacity[None],
+        weight=[1, 1, *weight],
+        quotas=fo.Quotas(priority={"u1": 1, "u2": 1}),
+    )
+    answer = fo.solve(inst, fo.ProportionalFair())
+    assert answer.certificate.certified
+    assert answer.totals == pytest.approx([float(v) for v in x], rel=1e-6)
+    for _ in range(6):  # the first two differ as little as rows let them, and the others follow
+        tasks = answer.tasks.copy()
+        by = 10 ** rng.uniform(-8, -4) * a
+        tasks[:2, 0] += [by, -by]
+        rest = capacity[2] - demand[:2, 2] @ tasks[:2, 0]
+        tasks[2:, 0] = weight / weight.sum() * rest / own
+        forged = fo.certify(answer.with_(tasks=tasks * (1 - 1e-15), certificate=None))
+        off = max(abs(t / float(v) - 1) for t, v in zip(tasks[:, 0].tolist(), x, strict=True))
+        assert not forged.certified or off <= 1.01e-6
