@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 import fairopt as fo
+from fairopt.notions import NOTIONS
 from fairopt.whole import asking
 
 ROOT = Path(__file__).parents[2]
@@ -125,6 +126,18 @@ def test_tables_of_papers_are_those_of_the_models(paper):
     assert re.sub(number, "#", page) == re.sub(number, "#", made), stale
     pairs = zip(re.findall(number, page), re.findall(number, made), strict=True)
     assert all(float(a) == pytest.approx(float(b), rel=1e-4) for a, b in pairs), stale
+
+
+@pytest.mark.parametrize("name", NOTIONS)
+def test_every_notion_has_its_page_and_stands_beside_the_others(name):
+    assert (DOCS / "notions" / f"{name}.md").exists()
+    places = {
+        "index.md": f"\nnotions/{name}\n",
+        "notions/index.md": f"({name}.md)",
+        "choose/notion.md": f"(../notions/{name}.md)",
+    }
+    for page, link in places.items():
+        assert link in (DOCS / page).read_text(encoding="utf-8"), page
 
 
 def test_front_page_shows_the_commands_and_the_program_of_the_readme():
