@@ -79,7 +79,7 @@ def drf_use(instance: Instance) -> Floats:
            [0.25  , 0.25  ]])
     """
     total = instance.pool.sum(axis=0)
-    if instance.demand.ndim == 2 and instance.linear:
+    if instance.demand.ndim == 2:
         with np.errstate(divide="ignore", invalid="ignore"):
             part = np.where(instance.demand > 0, instance.demand / total, 0.0).max(axis=1)
         return np.broadcast_to(part[:, None], instance.shape[:2])
@@ -118,7 +118,6 @@ def tsf(instance: Instance) -> Floats:
     array([[0.1667, 0.1667],
            [0.25  , 0.25  ]])
     """
-    instance.only_linear("criterion tsf")
     by_server = instance.demand.ndim == 3
     stated = (instance.demand > 0).any(axis=2) if by_server else np.ones(instance.shape[:2], bool)
     everywhere = instance.replace(placement=stated)
@@ -139,7 +138,6 @@ def cdrf(instance: Instance) -> Floats:
     array([[0.1667, 0.1667],
            [0.25  , 0.25  ]])
     """
-    instance.only_linear("criterion cdrf")
     return np.broadcast_to(1.0 / instance.alone.sum(axis=1)[:, None], instance.shape[:2])
 
 
@@ -172,21 +170,24 @@ class CriterionRow(NamedTuple):
     by_server : whether a task may count differently on every server, so that shares fix no totals:
         NEVER, WITH_DEMAND (where its demand depends on the server) or ALWAYS.
     modes : whether it knows users with modes; else they are refused.
+    linear : whether a score depends on what a task takes; then demand that is not linear is
+        refused.
     """
 
     function: Callable[[Instance], Floats]
     by_server: str
     modes: bool
+    linear: bool
 
 
 TABLE = {
-    "tasks": CriterionRow(tasks, by_server=NEVER, modes=True),
-    "drf": CriterionRow(drf, by_server=NEVER, modes=True),
-    "drf-use": CriterionRow(drf_use, by_server=WITH_DEMAND, modes=False),
-    "dominant-share": CriterionRow(dominant_share, by_server=ALWAYS, modes=False),
-    "tsf": CriterionRow(tsf, by_server=NEVER, modes=True),
-    "cdrf": CriterionRow(cdrf, by_server=NEVER, modes=True),
-    "ps-dsf-sum": CriterionRow(ps_dsf_sum, by_server=NEVER, modes=False),
+    "tasks": CriterionRow(tasks, by_server=NEVER, modes=True, linear=False),
+    "drf": CriterionRow(drf, by_server=NEVER, modes=True, linear=True),
+    "drf-use": CriterionRow(drf_use, by_server=WITH_DEMAND, modes=False, linear=True),
+    "dominant-share": CriterionRow(dominant_share, by_server=ALWAYS, modes=False, linear=True),
+    "tsf": CriterionRow(tsf, by_server=NEVER, modes=True, linear=True),
+    "cdrf": CriterionRow(cdrf, by_server=NEVER, modes=True, linear=True),
+    "ps-dsf-sum": CriterionRow(ps_dsf_sum, by_server=NEVER, modes=False, linear=True),
 }
 CRITERIA = {name: row.function for name, row in TABLE.items()}
 BY_SERVER = tuple(name for name, row in TABLE.items() if row.by_server != NEVER)
@@ -215,7 +216,8 @@ def score(instance: Instance, criterion: Criterion) -> Floats:
 
     Raises
     ------
-    UsageError : the name is unknown, or the criterion does not know modes.
+    UsageError : the name is unknown, or the criterion knows no modes, or no demand that is not
+        linear.
     BadInput : a callable gave a wrong shape, or scores that are not finite and > 0, or beyond
         1e-250 to 1e250.
 
@@ -230,9 +232,10 @@ def score(instance: Instance, criterion: Criterion) -> Floats:
     """
     if isinstance(criterion, str) and criterion not in CRITERIA:
         raise UsageError(f"criterion: found {criterion!r}; wanted one of {', '.join(CRITERIA)}")
-    if criterion != "tasks":
+    row = TABLE[criterion] if isinstance(criterion, str) else None
+    if row is None or row.linear:
         instance.only_linear(f"criterion {name_of(criterion)}")
-    if criterion in ONE_WAY:
+    if row is not None and not row.modes:
         instance.only_plain(f"criterion {criterion}", modes=True)
     if isinstance(criterion, str):
         named = CRITERIA[criterion]

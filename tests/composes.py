@@ -16,6 +16,7 @@ from fairopt.auditing.losses import losses
 from fairopt.compare import rows
 from fairopt.filling import optimum
 from fairopt.filling.trials import run_trials
+from fairopt.notions import Notion
 from fairopt.properties.envy import envy
 from fairopt.report import plot_answer
 from fairopt.report.html import results
@@ -196,19 +197,23 @@ def half(space: Any) -> dict[str, Any]:
     return {"half": space.tasks[0, 0] <= 1.5}
 
 
+ANSWERS: dict[str, Notion] = {
+    "max-min": MAX_MIN,
+    "max-min of dominant shares": fo.MaxMin(),
+    "throughput": fo.Throughput(),
+    "proportional": FAIR,
+    "alpha-fair, alpha 2": fo.AlphaFair(2),
+    "tradeoff": fo.Tradeoff(1.0),
+    "per-server-drf": fo.PerServerDRF(),
+    "drf-hug": fo.HandOutDRF(),
+    "equal-m": fo.EqualTasks(),
+    "sum-m": fo.CommonTasks(),
+    "ps-dsf": fo.PerServerDominantShare(),
+}
+"""every notion that is not for one pool alone"""
 FEATURES: dict[str, dict[str, Callable[[str], object]]] = {
     "Answers": {
-        "max-min": solved(fo.MaxMin(criterion="tasks")),
-        "max-min of dominant shares": solved(fo.MaxMin()),
-        "throughput": solved(fo.Throughput()),
-        "proportional": solved(fo.ProportionalFair()),
-        "alpha-fair, alpha 2": solved(fo.AlphaFair(2)),
-        "tradeoff": solved(fo.Tradeoff(1.0)),
-        "per-server-drf": solved(fo.PerServerDRF()),
-        "drf-hug": solved(fo.HandOutDRF()),
-        "equal-m": solved(fo.EqualTasks()),
-        "sum-m": solved(fo.CommonTasks()),
-        "ps-dsf": solved(fo.PerServerDominantShare()),
+        **{name: solved(notion) for name, notion in ANSWERS.items()},
         "start=": again,
         "near=": lambda column: fo.solve(instance(column), FAIR, near=answer(column, FAIR)),
         "constraints=": lambda column: fo.solve(instance(column), FAIR, constraints=half),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -141,6 +142,16 @@ def test_imports_go_down():
         if up:
             wrong[str(path.relative_to(PACKAGE))] = sorted(up)
     assert not wrong, "these import what stands beside or above them"
+
+
+def test_the_map_shows_every_room():
+    page = (TESTS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    map_of_rooms = page.split("## The rooms")[1].split("\n## ")[0]
+    drawing, table = map_of_rooms.split("```text\n")[1].split("```\n")
+    first = " ".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| "))
+    drawn, told = (set(re.findall(r"\w+", part)) for part in (drawing, first))
+    rooms = {name.split(".")[0] for name in RANK} - {"__main__"}
+    assert rooms <= drawn and rooms <= told
 
 
 def test_judge_and_judged_are_apart():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,61 @@ def test_placement_counts_for_cdrf_and_not_for_tsf():
     assert criteria.score(inst, "tsf")[1].tolist() == [0, 1 / 12]
     assert criteria.score(inst, "cdrf")[1].tolist() == [0, 1 / 6]
     assert criteria.score(inst, "ps-dsf-sum")[1] == pytest.approx([0, 2 / 12])
+
+
+def drawn(seed, **more):
+    """Four users on three servers, everybody everywhere."""
+    rng = np.random.default_rng(seed)
+    return fo.Instance(rng.uniform(0.1, 3, (4, 2)), rng.uniform(1, 9, (3, 2)), **more)
+
+
+@pytest.mark.parametrize("name", criteria.TABLE)
+def test_what_the_row_says_of_servers_is_true(name):
+    """Whether a user's score differs between servers, where demand does not, and where it does."""
+    same = drawn(0)
+    by_server = same.replace(demand=np.random.default_rng(1).uniform(0.1, 3, same.shape))
+    differs = [np.ptp(criteria.TABLE[name].function(i), axis=1).any() for i in (same, by_server)]
+    told = {
+        (False, False): criteria.NEVER,
+        (False, True): criteria.WITH_DEMAND,
+        (True, True): criteria.ALWAYS,
+    }
+    assert criteria.TABLE[name].by_server == told[tuple(map(bool, differs))]
+
+
+@pytest.mark.parametrize("name", criteria.TABLE)
+def test_what_the_row_says_of_modes_is_true(name):
+    """The demand as a mode, beside one that takes twice: who knows modes goes by the less."""
+    row, inst = criteria.TABLE[name], drawn(2)
+    modes = {
+        user: [fo.Mode("worse", 2 * demand), fo.Mode("better", demand)]
+        for user, demand in zip(inst.users, inst.demand, strict=True)
+    }
+    by_mode = inst.replace(demand=np.zeros_like(inst.demand), modes=modes)
+    try:
+        knows = np.allclose(row.function(by_mode), row.function(inst), rtol=1e-12, atol=0)
+    except UsageError:
+        knows = False
+    assert row.modes == knows
+
+
+@pytest.mark.parametrize("name", criteria.TABLE)
+def test_what_the_row_says_of_linear_demand_is_true(name):
+    """Demand must be linear where a score depends on it."""
+    row, inst = criteria.TABLE[name], drawn(3)
+    other = inst.replace(demand=inst.demand * [[1, 3]])
+    assert row.linear == (not np.array_equal(row.function(inst), row.function(other)))
+
+
+def test_the_pages_name_every_criterion():
+    root = Path(__file__).parents[1]
+    docs, readme = root / "docs", (root / "README.md").read_text(encoding="utf-8")
+    notation = (docs / "maths" / "notation.md").read_text(encoding="utf-8")
+    reference = (docs / "reference" / "api.md").read_text(encoding="utf-8")
+    for name, row in criteria.TABLE.items():
+        assert f"\n| `{name}` | " in notation, "docs/maths/notation.md"
+        assert f"`{name}`" in readme, "README.md"
+        assert f"\n   criteria.{row.function.__name__}\n" in reference, "docs/reference/api.md"
 
 
 @pytest.mark.parametrize("name", criteria.CRITERIA)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from fairopt.notions import NOTIONS
+
 RESULTS = Path(__file__).parents[1] / "results"
 FACTS = {
     "trust_tried": ("trust.md", r"^([\d,]+) small instances"),
@@ -50,17 +52,6 @@ COLUMNS = {
     "PM": "population-monotone",
 }
 """column of the table of mechanisms -> the model family of its counterexamples"""
-PAGES = (
-    "throughput",
-    "proportional",
-    "alpha-fair",
-    "max-min",
-    "ps-dsf",
-    "per-server-drf",
-    "tradeoff",
-    "bmf",
-    "drf-hug",
-)
 
 
 def mechanisms() -> str:
@@ -71,8 +62,8 @@ def mechanisms() -> str:
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for row in rows[2:]:
         name, *marks = row.split(" | ")
-        page = next((p for p in PAGES if name.startswith(f"`{p}")), None)
-        if page is None or len(marks) != len(head) - 1:
+        page = name.strip("`").partition(" ")[0]
+        if page not in NOTIONS or len(marks) != len(head) - 1:
             break  # another table
         cells = [f"[{name}](../notions/{page}.md)"]
         for column, mark in zip(head[1:], marks, strict=True):

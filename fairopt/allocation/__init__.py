@@ -174,7 +174,7 @@ class Allocation(Stopped):
         }.items():
             object.__setattr__(self, name, value)
         # where groups or guarantees count this is more work, and left to who wants to know
-        if objective is None and (instance.plain or plain["name"] == penalties.NAME):
+        if objective is None and (instance.plain or self.kind["name"] == penalties.NAME):
             for name, value in worth(self).items():
                 if value is not None:
                     object.__setattr__(self, name, value)

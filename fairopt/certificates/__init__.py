@@ -6,8 +6,7 @@ derived in docs/maths/prices.md.
 
 from __future__ import annotations
 
-import importlib
-from typing import cast
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,24 +20,85 @@ from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import UsageError
 from fairopt.formulas import curves, families, parameters, penalties
 
-# family -> "module:function"; which family a notion has is said in `formulas.families`
-JUDGES = {
-    "alpha-fair": "fair:judge",
-    "max-min": "rounds:judge",
-    "tradeoff": "tradeoff:judge",
-    "ps-dsf": "per_server:judge",
-    "per-server-drf": "per_server_drf:judge",
-    "bmf": "bottleneck:judge",
-    "equal-m": "common_tasks:judge_equal",
-    "sum-m": "common_tasks:judge_sum",
-    "fill:": "whole_tasks:judge",
-    families.OWN: "own:judge",
+Judge = Callable[[Allocation, float, ArrayLike | None], Certificate]
+"""the verdict on an answer, for a tolerance; the gradient is of a notion of one's own"""
+
+
+def _fair(alloc: Allocation, tolerance: float, _: ArrayLike | None) -> Certificate:
+    from fairopt.certificates.fair import judge
+
+    return judge(alloc, tolerance)
+
+
+def _rounds(alloc: Allocation, tolerance: float, _: ArrayLike | None) -> Certificate:
+    from fairopt.certificates.rounds import judge
+
+    return judge(alloc, tolerance=tolerance)
+
+
+def _tradeoff(alloc: Allocation, tolerance: float, _: ArrayLike | None) -> Certificate:
+    from fairopt.certificates.tradeoff import judge
+
+    return judge(alloc, tolerance)
+
+
+def _per_server(alloc: Allocation, *_: object) -> Certificate:
+    from fairopt.certificates.per_server import judge
+
+    return judge(alloc)
+
+
+def _per_server_drf(alloc: Allocation, *_: object) -> Certificate:
+    from fairopt.certificates.per_server_drf import judge
+
+    return judge(alloc)
+
+
+def _bottleneck(alloc: Allocation, *_: object) -> Certificate:
+    from fairopt.certificates.bottleneck import judge
+
+    return judge(alloc)
+
+
+def _equal(alloc: Allocation, *_: object) -> Certificate:
+    from fairopt.certificates.common_tasks import judge_equal
+
+    return judge_equal(alloc)
+
+
+def _sum(alloc: Allocation, *_: object) -> Certificate:
+    from fairopt.certificates.common_tasks import judge_sum
+
+    return judge_sum(alloc)
+
+
+def _whole_tasks(alloc: Allocation, *_: object) -> Certificate:
+    from fairopt.certificates.whole_tasks import judge
+
+    return judge(alloc)
+
+
+def _own(alloc: Allocation, _: float, gradient: ArrayLike | None) -> Certificate:
+    from fairopt.certificates.own import judge
+
+    return judge(alloc, gradient)
+
+
+JUDGES: dict[str, Judge] = {
+    "alpha-fair": _fair,
+    "max-min": _rounds,
+    "tradeoff": _tradeoff,
+    "ps-dsf": _per_server,
+    "per-server-drf": _per_server_drf,
+    "bmf": _bottleneck,
+    "equal-m": _equal,
+    "sum-m": _sum,
+    parameters.FILL: _whole_tasks,
+    families.OWN: _own,
 }
-
-# the same where there are quotas or modes, or the answer tells rounds
-RULED = {"max-min": "rounds:judge", "alpha-fair": "fair:judge"}
-
-
+"""family -> its judge, imported when asked; `formulas.families` says which family a notion has"""
+RULED = ("max-min", "alpha-fair")
+"""families whose judges know quotas and modes, and rounds that an answer tells"""
 LEAST = 1e-12
 """smallest tolerance that may be asked for: below, shares that are floats say nothing"""
 TOLERANT = ("alpha-fair", "max-min", "tradeoff")
@@ -161,17 +221,9 @@ def judged(
     For reduced problems only, whose scores are taken from the original instance. Everybody else
     calls `certify`, which compares the scores with those of the criterion.
     """
-    family = _family(alloc)
-    ruled = not alloc.instance.plain or alloc.rounds is not None
-    module, function = (RULED if ruled and family in RULED else JUDGES)[family].split(":")
-    judge = getattr(importlib.import_module(f"fairopt.certificates.{module}"), function)
     # prices from a file may overflow to infinity or NaN, which prove nothing
     with np.errstate(all="ignore"):
-        if family == families.OWN:
-            return cast(Certificate, judge(alloc, gradient))
-        if tolerance != TOLERANCE:
-            return cast(Certificate, judge(alloc, tolerance=tolerance))
-        return cast(Certificate, judge(alloc))
+        return JUDGES[_family(alloc)](alloc, tolerance, gradient)
 
 
 def _family(alloc: Allocation) -> str:

@@ -28,7 +28,7 @@ from fairopt.formulas.parameters import words
 from fairopt.instance import Floats
 
 
-def judge(alloc: Allocation, gradient: ArrayLike) -> Certificate:
+def judge(alloc: Allocation, gradient: ArrayLike | None) -> Certificate:
     """Certificate of an answer of any concave notion.
 
     Parameters
@@ -37,7 +37,7 @@ def judge(alloc: Allocation, gradient: ArrayLike) -> Certificate:
 
     Raises
     ------
-    BadInput : a gradient of another shape, or one that is not finite where a user is eligible.
+    BadInput : no gradient, one of another shape, or one not finite where a user is eligible.
     """
     checks = list(kept(alloc))
     fits = all(check.holds for check in checks)
@@ -62,7 +62,7 @@ def kept(alloc: Allocation) -> tuple[Check, ...]:
     return feasible.checks(Ruled(alloc), np.zeros(len(alloc.instance.users)))
 
 
-def _checked(alloc: Allocation, given: ArrayLike) -> Floats:
+def _checked(alloc: Allocation, given: ArrayLike | None) -> Floats:
     eligible = alloc.instance.eligible
     try:
         gradient = np.asarray(given, dtype=np.float64)

@@ -1,4 +1,4 @@
-r"""From an answer to the optimum nearby, to k floats' digits. Nothing that is found is believed.
+r"""From an answer to the optimum nearby, to k floats' digits. No point that is found is believed.
 
 Unknowns: amounts of the columns held (tasks, and flows between their bounds), prices of full rows,
 values v of a unit of share. All conditions but one are linear, and so are known exactly:
@@ -6,7 +6,9 @@ values v of a unit of share. All conditions but one are linear, and so are known
     cost_c = u_c v_n of columns held, 0 of flows;  A z = r of full rows;  s_n = S_n or sigma_n, or
     log t_n = (log W_n - log v_n) / alpha.
 
-A Newton step is made by `active`; the point is judged by `bound` after every step.
+A Newton step is made by `active`; the point is judged by `bound` after every step. Believed is, of
+this file: `_better`, which joins what `bound` proved at several points; `_within`, which changes a
+point and its sums alike; and that the sums handed to `bound` are those of the point.
 """
 
 from __future__ import annotations

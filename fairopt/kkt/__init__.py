@@ -30,6 +30,12 @@ from fairopt.kkt.table import ConditionsTable
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+
+def _ps_dsf(alloc: Allocation) -> tuple[ConditionsTable, ...]:
+    timed = alloc.kind["parameters"].get("division", "rdm") == "tdm"
+    return time.tables(alloc) if timed else bottlenecks.tables(alloc)
+
+
 _FAMILIES: dict[str, Callable[[Allocation], tuple[ConditionsTable, ...]]] = {
     "alpha-fair": smooth.tables,
     "tradeoff": smooth.tables,
@@ -38,6 +44,7 @@ _FAMILIES: dict[str, Callable[[Allocation], tuple[ConditionsTable, ...]]] = {
     "sum-m": pools.tables,
     "per-server-drf": bottlenecks.tables,
     "bmf": bottlenecks.tables,
+    "ps-dsf": _ps_dsf,
 }
 
 
@@ -53,14 +60,11 @@ def tables(alloc: Allocation) -> tuple[ConditionsTable, ...]:
     inst = alloc.instance
     if not inst.linear:
         raise UsageError("kkt: found demand that is not linear; wanted tasks that cost alike")
-    kind = alloc.kind
-    if kind["name"] == "ps-dsf":
-        timed = kind["parameters"].get("division", "rdm") == "tdm"
-        return time.tables(alloc) if timed else bottlenecks.tables(alloc)
-    if kind["name"] not in _FAMILIES:
-        known = ", ".join([*_FAMILIES, "ps-dsf"])
+    family = alloc.kind["name"]
+    if family not in _FAMILIES:
+        known = ", ".join(_FAMILIES)
         raise UsageError(f"kkt: found an answer of {alloc.notion['name']}; wanted one of {known}")
-    return _FAMILIES[kind["name"]](alloc)
+    return _FAMILIES[family](alloc)
 
 
 def duals(alloc: Allocation) -> Floats | None:

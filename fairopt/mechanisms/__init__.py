@@ -21,7 +21,7 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
 from fairopt.instance import Instance
 from fairopt.mechanisms.instances import instances
-from fairopt.notions import NOTIONS, Notion, make
+from fairopt.notions import Notion, make
 from fairopt.notions.notion import SameAs
 from fairopt.properties import NOTION_PROPERTIES, PROPERTIES, pareto_optimal
 
@@ -98,7 +98,7 @@ class Cell:
     found: dict[str, Any] = field(default_factory=dict)
 
 
-_ALL = (
+MECHANISMS = (
     Mechanism("throughput", "throughput"),
     *(
         Mechanism(f"proportional ({c})", "proportional", {"criterion": c})
@@ -116,7 +116,6 @@ _ALL = (
     Mechanism("bmf (pool)", "bmf", {}, pool=True),
     Mechanism("drf-hug (pool)", "drf-hug", {}, pool=True),
 )
-MECHANISMS = tuple(mechanism for mechanism in _ALL if mechanism.name in NOTIONS)
 """the rows of the table; C-DRFH of khamse2016 is max-min (drf), TSF max-min (tsf)"""
 
 

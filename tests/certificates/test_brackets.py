@@ -64,8 +64,7 @@ def definition(alloc: fo.Allocation) -> tuple[np.ndarray, np.ndarray, np.ndarray
     inst, p, x = alloc.instance, alloc.prices, alloc.tasks
     mu = np.zeros(len(inst.users)) if alloc.limit_prices is None else alloc.limit_prices
     parameters = alloc.notion["parameters"]
-    alpha = {"throughput": 0.0, "proportional": 1.0, "tradeoff": 1.0}.get(alloc.notion["name"])
-    alpha = float(parameters["alpha"]) if alpha is None else alpha
+    alpha = float(alloc.kind["parameters"].get("alpha", 1.0))  # the trade-off has logarithms
     inside = parameters.get("weight_inside", False)
     users, servers, resources = inst.shape
     used = [

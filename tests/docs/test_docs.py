@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fnmatch
 import importlib
 import importlib.util
 import re
@@ -12,6 +13,7 @@ from types import ModuleType
 import pytest
 
 import fairopt as fo
+from fairopt.notions import NOTIONS
 from fairopt.whole import asking
 
 ROOT = Path(__file__).parents[2]
@@ -127,6 +129,18 @@ def test_tables_of_papers_are_those_of_the_models(paper):
     assert all(float(a) == pytest.approx(float(b), rel=1e-4) for a, b in pairs), stale
 
 
+@pytest.mark.parametrize("name", NOTIONS)
+def test_every_notion_has_its_page_and_stands_beside_the_others(name):
+    assert (DOCS / "notions" / f"{name}.md").exists()
+    places = {
+        "index.md": f"\nnotions/{name}\n",
+        "notions/index.md": f"({name}.md)",
+        "choose/notion.md": f"(../notions/{name}.md)",
+    }
+    for page, link in places.items():
+        assert link in (DOCS / page).read_text(encoding="utf-8"), page
+
+
 def test_front_page_shows_the_commands_and_the_program_of_the_readme():
     front = (DOCS / "index.md").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -189,14 +203,16 @@ def test_docstrings_are_turned_into_those_of_numpydoc():
     assert moved(["a : b"]) == ["a : b"]
 
 
-def test_the_files_that_contributing_names_are_there():
-    """A path of the code is one from the root, from the package, or the end of one."""
+def test_the_files_and_folders_that_contributing_names_are_there():
+    """A path is one from the root, from the package, or the end of one; `*` is anything."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`([\w/]+\.py)`", text)) - {"tests/ROOM/test_X.py", "fairopt/ROOM/X.py"}
-    there = [
-        path.as_posix()
-        for room in ("fairopt", "tests", "docs")
-        for path in (ROOT / room).rglob("*.py")
-    ]
-    assert len(named) > 20
-    assert not {name for name in named if not any(path.endswith(f"/{name}") for path in there)}
+    named = re.findall(r"`([\w.*/-]+(?:\.(?:py|md|toml|yaml|cff|txt)|/))`", text)
+    # names that stand for others
+    named = {name for name in named if not re.search(r"ROOM|KEY|NAME|SUBJECT", name)}
+    files = [path.relative_to(ROOT).as_posix() for path in ROOT.glob("*.*") if path.is_file()]
+    for room in ("fairopt", "tests", "docs", "benchmarks", "examples", "models", "conda"):
+        files += [path.relative_to(ROOT).as_posix() for path in (ROOT / room).rglob("*.*")]
+    there = {f"/{path}" for path in files}
+    there |= {f"/{folder}/" for path in files for folder in list(Path(path).parents)[:-1]}
+    assert len(named) > 60
+    assert not {name for name in named if not fnmatch.filter(there, f"*/{name}")}

@@ -234,9 +234,9 @@ DOORS = {
         for name, word in properties.NOTION_PROPERTIES.items()
     },
     **{
-        f"criterion {name}": lambda score=score: score(AFFINE)
-        for name, score in fo.criteria.CRITERIA.items()
-        if name != "tasks"
+        f"criterion {name}": lambda name=name: fo.criteria.score(AFFINE, name)
+        for name, row in fo.criteria.TABLE.items()
+        if row.linear
     },
 }
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.composes import FEATURES, INSTANCES, told
+from fairopt.notions import NOTIONS
+from tests.composes import ANSWERS, FEATURES, INSTANCES, told
+from tests.spoils import ONE_SERVER
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "what-goes-with-what.md"
 MARKS = (
@@ -64,6 +66,10 @@ def tables() -> str:
 def test_the_page_says_what_is_measured(room: str, name: str) -> None:
     """Each feature works beside each kind of instance, or says why not, as the page does."""
     assert row(room, name) in PAGE.read_text(encoding="utf-8").splitlines()
+
+
+def test_every_notion_has_a_row() -> None:
+    assert {notion.name for notion in ANSWERS.values()} == set(NOTIONS) - set(ONE_SERVER)
 
 
 def test_every_reason_is_told_and_needed() -> None:

@@ -164,7 +164,7 @@ def test_every_rule_is_tried() -> None:
         for name, notion in NOTIONS.items()
         if notion(**alpha.get(name, {})).merging is not None
     }
-    assert ruled <= tried and len(ruled) == 7
+    assert ruled and ruled <= tried
 
 
 @settings(max_examples=EXAMPLES // 3, deadline=None)
