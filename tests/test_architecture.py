@@ -174,6 +174,37 @@ def test_no_class_name_has_two_meanings():
     assert several.keys() == TWO_MEANINGS.keys(), several
 
 
+def constants(tree: ast.Module) -> Iterator[str]:
+    """Names that are bound at module level, by = or in a tuple."""
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        for inner in (inner for target in targets for inner in ast.walk(target)):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                yield inner.id
+
+
+BARE = {"MOST", "LARGEST", "LEAST"}
+
+
+def test_bounds_say_what_they_bound():
+    """MOST_COLUMNS tells a reader what MOST does not."""
+    wrong = {}
+    for path in modules():
+        found = {name for name in constants(parsed(path)) if name.lstrip("_") in BARE}
+        if found:
+            wrong[str(path.relative_to(PACKAGE))] = sorted(found)
+    assert not wrong
+
+
+def test_bare_names_are_found_for_real():
+    tree = ast.parse(
+        "A, _MOST = 1, 2\nLEAST: int = 3\nMOST_ROWS = LARGEST = 4\ndef f():\n    MOST = 5"
+    )
+    assert set(constants(tree)) == {"A", "_MOST", "LEAST", "MOST_ROWS", "LARGEST"}
+
+
 def test_heavy_imports_are_late():
     wrong = {}
     for path in modules():

@@ -21,8 +21,8 @@ from fairopt.formulas.lowered import Lowered, lower
 from fairopt.formulas.targets import Jump, PathPoint
 from fairopt.instance import Bools, Floats, Instance, remembered
 
-LARGEST = 20_000
-"""most eligible pairs of an instance for which this is tried"""
+MOST_PAIRS = 20_000
+"""most eligible pairs, or columns, of an instance for which this is tried"""
 WORK = 600_000
 """most pairs times programs"""
 SURE = 1e-9
@@ -61,7 +61,7 @@ def due(alloc: Allocation) -> Allocation | None:
     It is as good as its certificate: judge it.
     """
     inst = alloc.instance
-    if int(np.count_nonzero(inst.ways.eligible)) > LARGEST or clock.over():
+    if int(np.count_nonzero(inst.ways.eligible)) > MOST_PAIRS or clock.over():
         return None
     low, name = lower(inst, alloc.score), _name(alloc)
     try:  # several judges of one answer ask for it
@@ -141,7 +141,7 @@ def at_floors(alloc: Allocation, asked: Entitled, users: Bools) -> list[PricesGi
     inst = alloc.instance
     low = lower(inst, alloc.score)
     found: list[PricesGiven] = []
-    if low.columns > LARGEST:
+    if low.columns > MOST_PAIRS:
         return []
     program, alone = LinearProgram(low), (alloc.score * inst.alone).sum(axis=1)
     point = PathPoint.start(asked.tree, asked.floor, users)
@@ -164,7 +164,7 @@ def tangent(alloc: Allocation, floor: Floats, value: Floats) -> PricesGiven:
     `value` (N,); at an optimum, with marginal values, they prove it. 0 if there are none."""
     inst, low = alloc.instance, lower(alloc.instance, alloc.score)
     found = None
-    if low.columns <= LARGEST:
+    if low.columns <= MOST_PAIRS:
         alone = (alloc.score * inst.alone).sum(axis=1)
         worth = value / (value * alone).max()
         asked = np.where(floor > 0, floor, -np.inf)

@@ -1,7 +1,7 @@
 r"""Proofs in exact fractions: every float of an answer is taken as the rational number that it is.
 
 The answer is first made exactly feasible (all tasks are multiplied by one factor), so the result
-holds for an allocation that exists, without any rounding. For instances of up to MOST pairs.
+holds for an allocation that exists, without any rounding. For instances of up to MOST_PAIRS pairs.
 
 - max-min: rooms and excesses as in `certificates.levels`. Levels within 1e-9 are lowered to the
   lowest of them, since floats are never exactly equal; lowering keeps the allocation feasible.
@@ -25,7 +25,7 @@ from fairopt.errors import NotCertified, UsageError
 from fairopt.formulas import welfare
 from fairopt.instance import Floats, Instance
 
-MOST = 10_000
+MOST_PAIRS = 10_000
 """most eligible pairs"""
 _ZERO = Fraction(0)
 _Prices = list[list[Fraction]]
@@ -150,8 +150,8 @@ class _Case:
     def __init__(self, alloc: Allocation) -> None:
         inst = alloc.instance
         n, i = inst.pairs
-        if len(n) > MOST:
-            raise UsageError(f"exact: found {len(n):,} pairs; wanted at most {MOST:,}")
+        if len(n) > MOST_PAIRS:
+            raise UsageError(f"exact: found {len(n):,} pairs; wanted at most {MOST_PAIRS:,}")
         if (alloc.tasks < 0).any() or alloc.tasks[~inst.eligible].any():
             raise UsageError("exact: found tasks < 0 or not eligible; wanted none")
         users, servers, resources = inst.shape

@@ -27,7 +27,7 @@ from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.formulas.lowered import LIMIT
 from fairopt.instance import Bools, remembered
 
-MOST = 1_000
+MOST_COLUMNS = 1_000
 """most columns in use: some seconds"""
 AT_FLOOR = 1e-11
 """part of its floor that a user who holds no more than that has above it at most"""
@@ -79,7 +79,7 @@ def searches(alloc: Allocation) -> Iterator[ExactSearch]:
 
 def searched(alloc: Allocation) -> ExactLevels | None:
     """The levels of an answer without groups; None where nothing is proved."""
-    if np.count_nonzero(alloc.by_way) > MOST:
+    if np.count_nonzero(alloc.by_way) > MOST_COLUMNS:
         return None
     for search in searches(alloc):
         with np.errstate(all="ignore"):

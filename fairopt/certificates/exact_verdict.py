@@ -23,8 +23,8 @@ WRITTEN = 150
 """most columns in use with which levels that are not enclosed are written out"""
 ROUNDED = 2.0**-50
 """what a logarithm loses in floats, at most, and more"""
-LARGEST = 2**1000
-"""above is infinite"""
+LARGEST_RATIO = 2**1000
+"""a larger ratio counts as infinite: floats end not far above"""
 
 
 def in_fractions(
@@ -111,7 +111,7 @@ def _float(value: Fraction) -> float:
 
 def _ratio(top: int, bottom: int) -> float:
     """The nearest float; inf of what is too large for one."""
-    return top / bottom if top < LARGEST * bottom else np.inf
+    return top / bottom if top < LARGEST_RATIO * bottom else np.inf
 
 
 __all__ = ["LEVELS", "few", "in_fractions"]

@@ -22,7 +22,7 @@ from fairopt.instance import Bools, Floats, Ints
 
 TRIFLES = (1e-100, 1e-12, 1e-9)
 """prices of less than this part of a level's money are left out; each is tried, 1st = underflow"""
-LEAST = 1e-280
+LEAST_SHARE_PRICE = 1e-280
 """a smaller price of a unit of share has lost digits to underflow"""
 NEAR = 1e-9
 """if a smaller part of a resource than this is left, its use is summed exactly"""
@@ -140,7 +140,7 @@ class Bills:
         held *= self.factor
         q = rows.least(np.divide(cost, u, out=np.full(cost.shape, np.inf), where=open_))
         # a user with an eligible server that costs nothing need not pay anything
-        q[eligible[:, at.free].any(axis=1) | (q < LEAST)] = 0.0
+        q[eligible[:, at.free].any(axis=1) | (q < LEAST_SHARE_PRICE)] = 0.0
         above = cost - q[:, None] * u
         above[above <= ROUNDING * cost] = 0.0
         priced = rows.total(held * u * (cost > 0)) / self.share[users]

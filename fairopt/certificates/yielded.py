@@ -27,7 +27,7 @@ FULL = 1e-10
 """part of a row, or of a share, that is left of a full one, or of one at its bound"""
 TURNS = 6
 """times that rows which would be overrun are kept as they are"""
-LARGEST = 2_500
+MOST_KEPT = 2_500
 """most rows and users that are kept as they are"""
 ROUNDING, CLOSE = 2.0**-50, 1e-9
 """what a direction may miss, of a row; and relative to the errors"""
@@ -70,7 +70,7 @@ def yielded(question: Question, place: Place, error: Floats, wide: Bools) -> flo
     free = np.where(before, 0.0, np.where(np.isfinite(free), np.maximum(free, 0.0), np.inf))
     keep, stay = (left <= FULL) & ~wide, free <= FULL
     for _ in range(TURNS):
-        if int(keep.sum() + stay.sum()) > LARGEST:
+        if int(keep.sum() + stay.sum()) > MOST_KEPT:
             return np.inf
         system = np.concatenate([body[keep], holds[stay]])
         wanted = np.zeros((len(system), len(first)))

@@ -95,7 +95,7 @@ class _Servers:
     """Names, capacity (I, R) and count (I,) of `servers.csv`."""
 
     def __init__(self, path: Path) -> None:
-        text = storage.read_text(path, cells.LARGEST, "a CSV file in UTF-8")
+        text = storage.read_text(path, cells.LARGEST_TABLE, "a CSV file in UTF-8")
         header = next(csv.reader(io.StringIO(text, newline="")), [])
         self.resources = {
             name: r

@@ -28,7 +28,7 @@ DONE = 1e-6
 """part of a job's work that rounding may leave"""
 IDLE = 1000
 """slices in a row in which nothing is served and nobody comes, after which jobs wait for ever"""
-MOST = 100_000
+MOST_SLICES = 100_000
 """most slices"""
 
 
@@ -109,7 +109,7 @@ def run(
     wants: list[Floats] = []
     held: list[Floats] = []
     idle = ended = 0
-    while ended < len(end) and idle < IDLE and len(wants) < MOST:
+    while ended < len(end) and idle < IDLE and len(wants) < MOST_SLICES:
         begin = start + len(wants) * hours
         could = np.array([line.could(begin, begin + hours) for line in lines])
         given = book_of.next(could / hours, None)[1]

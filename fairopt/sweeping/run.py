@@ -22,7 +22,7 @@ from fairopt.sweeping.worker import Chunk, empty, solve_chunk
 
 SECONDS = 0.25
 """target time of a chunk: long beside the cost of sending it, short if it is lost"""
-LARGEST = 256
+LARGEST_CHUNK = 256
 """most points in a chunk"""
 SCHEMA, OLDER = "fairopt/sweep-points/v2", "fairopt/sweep-points/v1"
 """of resume files; version 1 holds no answers that could be judged"""
@@ -273,7 +273,7 @@ class _Spread:
             else:
                 self._lost(batch, error)
             return
-        self.size = max(1, min(LARGEST, int(SECONDS * len(batch) / max(seconds, 1e-9))))
+        self.size = max(1, min(LARGEST_CHUNK, int(SECONDS * len(batch) / max(seconds, 1e-9))))
         for k, row in zip(batch, rows, strict=True):
             self.finish(k, row)
 

@@ -21,7 +21,7 @@ SAME = 1e-12
 """levels t of rounds that differ by at most this part are one"""
 PATH = "_path"
 """under which an answer keeps its rounds along the path of targets"""
-MOST = 100_000
+MOST_PIECES = 100_000
 """most pieces of the path of targets that are followed"""
 
 
@@ -136,7 +136,7 @@ class _TargetWalk:
         """The point of round k: at level t, or at that part of the jump there, and the jump."""
         if t < point.t * (1 - SAME):
             raise _WrongError(f"round {k + 1} is at level {t:g}, below the round before it")
-        for _ in range(MOST):
+        for _ in range(MOST_PIECES):
             piece = point.piece()
             here = point.t >= t * (1 - SAME)
             if isinstance(piece, Jump):

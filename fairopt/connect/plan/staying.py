@@ -25,6 +25,7 @@ from fairopt.whole.proof.answer import Asked
 from fairopt.whole.proof.certificate import PatternPrices
 from fairopt.whole.proof.placement import Nodes
 from fairopt.whole.proof.problem import Problem
+from fairopt.whole.proof.running import LARGEST_COST
 from fairopt.whole.proof.staying import Dear, Held
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 STEPS = ("0", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1")
 """parts of everybody's tasks that may be missing, tried in order for a most number of moves"""
-_LARGEST = 10**6
 Single = dict[str, dict[str, dict[str, int]]]
 """{node: {workload: {pod: cost}}}"""
 
@@ -274,7 +274,7 @@ def read_costs(path: str) -> tuple[dict[str, int], dict[str, int]]:
         if not line:
             continue
         name, number = (line[0], line[1]) if len(line) == 2 else ("", "")
-        good = number.isascii() and number.isdigit() and int(number) <= _LARGEST
+        good = number.isascii() and number.isdigit() and int(number) <= LARGEST_COST
         if not good or not name or name in found:
             faults.add(f"line {k}", ",".join(line)[:60], "a name once, and a cost up to 1e6")
             continue

@@ -33,7 +33,7 @@ STAGES = (newton.LAST, path.CLOSE), (2e-13, 1e-12), (2e-14, 1e-13)
 corner it leads to is not certified"""
 NEAR = 1e-9
 """tau from which the corner is looked for"""
-MOST = 400
+MOST_ITERATIONS = 400
 """iterations; more than of users in memory, which begin again with another method"""
 
 
@@ -145,7 +145,7 @@ class Work:
             self.part,
             last,
             close,
-            MOST,
+            MOST_ITERATIONS,
             keep=lambda place: kept_at.write(place, stage, self.passes),
         )
 

@@ -22,7 +22,7 @@ from fairopt.solving.engines.path.basis import EASY, Basis
 from fairopt.solving.engines.path.state import PathMissing
 from fairopt.solving.engines.path.system import PathSystem
 
-MOST, PATIENCE, FLAT = 300, 10, 40
+MOST_STEPS, PATIENCE, FLAT = 300, 10, 40
 """most steps at one exponent; those after which it ends if nothing is halved, and the same of an
 exponent below 1, at which shares may have to fall by many decades"""
 ENOUGH, GOOD, FINE = 5e-15, 1e-14, 1e-11
@@ -77,7 +77,7 @@ class Path(Basis):
     def _descended(self, state: Floats, enough: float) -> tuple[Floats, float]:
         """Steps at one exponent, until the error is small enough or nothing is gained."""
         best, least, mark, worse, lowest = state, np.inf, np.inf, 0, np.inf
-        for _ in clock.steps(MOST):
+        for _ in clock.steps(MOST_STEPS):
             state, moved = limits.lowered(self, state)
             self.levelled(state)
             missing = self.missing(state)

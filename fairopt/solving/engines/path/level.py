@@ -28,7 +28,7 @@ from fairopt.solving.engines.path.level_state import LevelMissing, LevelState, l
 from fairopt.solving.engines.path.system import PathSystem
 from fairopt.solving.engines.point import AlphaQuestion
 
-MOST, PATIENCE, LAST = 100, 8, 2
+MOST_STEPS, PATIENCE, LAST = 100, 8, 2
 """most steps; those without halving the error after which it ends, and the same once it is FINE"""
 NARROW, LONGER, PATIENT = 100, 300, 60
 """rows up to which a step costs next to nothing beside a simplex of as many users; then so many"""
@@ -132,7 +132,7 @@ class _Leveling:
         state, since, mark = self._first(), 0, np.inf
         best, kept = np.inf, state
         narrow = self.frame.count <= NARROW
-        most, patience = (LONGER, PATIENT) if narrow else (MOST, PATIENCE)
+        most, patience = (LONGER, PATIENT) if narrow else (MOST_STEPS, PATIENCE)
         for _ in clock.steps(most):
             left = self._left(state)
             products = sum(float(part.sum()) for part in state.products())

@@ -32,7 +32,7 @@ SAME = 1e-9
 """values of t that differ by at most this part are one"""
 TINY = 1e-12
 """part of the size of t, and of a share alone, that is none"""
-LEAST = 1e-300
+LEAST_JUMP = 1e-300
 """part of a jump that was stopped where it begins: told apart from no jump"""
 CLOSE = 1e-6
 """a user that holds more than its target by this part was not stopped, whatever prices say"""
@@ -165,7 +165,7 @@ class _RoundsRun:
             part = self._asks(line, point.due, 0.0, 1.0)
             if part >= 1 - SAME:
                 return piece.end, 1.0, False
-            return piece.at(part), max(part, LEAST), True
+            return piece.at(part), max(part, LEAST_JUMP), True
         t = float(point.t)
         reached = self._asks(piece.slope, point.due - piece.slope * t, t, float(piece.until))
         if reached >= piece.until * (1 - SAME):

@@ -14,11 +14,10 @@ import numpy as np
 from fairopt import clock
 from fairopt.formulas.targets import Jump, PathPoint, TargetTree
 from fairopt.instance import Bools, Floats
+from fairopt.solving.engines.quotas.rounds import LEAST_JUMP
 
 SAME = 1e-12
 """part of the way to where users stop that is rounding"""
-LEAST = 1e-300
-"""part of a jump that was stopped where it begins: told apart from no jump"""
 
 
 class StopAtCut(NamedTuple):
@@ -67,7 +66,7 @@ def followed(
             return None
         jump = isinstance(piece, Jump)
         point = piece.at(first if jump else point.t + first)
-        part = max(first, LEAST) if jump else 0.0
+        part = max(first, LEAST_JUMP) if jump else 0.0
         limited = own <= first * (1 + SAME)
         counted = point.free & (parts[cut] > 0) & ~limited & (cuts[cut] <= first * (1 + SAME))
         for users, by in ((limited, -1), (counted, cut)):
