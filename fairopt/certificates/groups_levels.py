@@ -54,6 +54,7 @@ class LevelsTold:
         line: LineTold | None = None
         waits = set[int]()
         for j, part in enumerate(parts):
+            # in order: a round says only what its class does not know from the rounds before
             walk = self.told.stops[part.stage]
             t = float(walk.reached.start.t)
             if j and whom.rank_of(j) != whom.rank_of(j - 1):

@@ -170,6 +170,7 @@ def log_of(
         if tasks is None:
             faults.add(f"{place}, tasks", repr(row["tasks"]), "a number >= 0")
             continue
+        # hours are counted from the earliest date, which only the last row tells
         if isinstance(when, datetime):
             first = when if first is None else min(first, when)
             stamps.append((when, len(found)))

@@ -43,6 +43,7 @@ def followed(
     point, stops = PathPoint.start(tree, floor - base), list[StopAtCut]()
     while point.free.any():
         clock.tick()
+        # along one line at a time: where it ends, or somebody stops, everybody moves another way
         piece, due = point.piece(), point.due + base
         if isinstance(piece, Jump):
             line, far = piece.end.due - point.due, 1.0
