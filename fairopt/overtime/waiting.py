@@ -103,7 +103,7 @@ def run(
     start = math.floor(jobs.span[0] / hours) * hours
     ways = instance.ways
     slow = np.minimum.reduceat(ways.speed, ways.first).tolist()
-    lines = [_Line(jobs, np.flatnonzero(jobs.user == n), slow[n]) for n in range(users)]
+    lines = [_JobLine(jobs, np.flatnonzero(jobs.user == n), slow[n]) for n in range(users)]
     book_of = Slices(instance, book, notion, hours, journal, alone=False)
     end = np.full(len(jobs.user), np.inf)
     wants: list[Floats] = []
@@ -125,7 +125,7 @@ def run(
     return Ran(end, np.array(wants), np.array(held))
 
 
-class _Line:
+class _JobLine:
     """The jobs of one user in the order in which they came. slow : its least speed."""
 
     def __init__(self, jobs: WaitingJobs, own: Ints, slow: float) -> None:

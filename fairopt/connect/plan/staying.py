@@ -61,7 +61,7 @@ class Moving:
 
 
 @dataclass(frozen=True)
-class _Point:
+class _StayPoint:
     """What stays where everybody may miss a part of its tasks: a placement, and prices for it."""
 
     part: Fraction
@@ -120,7 +120,7 @@ def moved(
 
 def _points(
     problem: Problem, asked: tuple[Held, Sequence[int], Dear], packed: Packed, how: Moving
-) -> tuple[list[_Point], _Point]:
+) -> tuple[list[_StayPoint], _StayPoint]:
     """Points for growing parts that everybody may miss, and the one of them that is asked for.
 
     Parameters
@@ -134,13 +134,13 @@ def _points(
     parts = [how.within] if how.most is None else []
     if how.frontier or how.most is not None:
         parts = sorted({*parts, *map(Fraction, STEPS)})
-    points: list[_Point] = []
-    chosen: _Point | None = None
+    points: list[_StayPoint] = []
+    chosen: _StayPoint | None = None
     for part in parts:
         floor = staying.floors(problem, packed.totals.tolist(), part)
         question = staying.staying(problem, held, floor, cost, single)
         begin = [[plain[j][i] for j, i in which] for which in question.members]
-        point = _Point(part, question, *keep(question, begin, how.seconds, told=how.told))
+        point = _StayPoint(part, question, *keep(question, begin, how.seconds, told=how.told))
         points.append(point)
         kept = question.kept(point.nodes)
         enough = part >= how.within if how.most is None else question.held - kept <= how.most
@@ -156,7 +156,7 @@ def _points(
     return best, best[points.index(chosen or points[-1])]
 
 
-def _told(point: _Point, users: Sequence[str]) -> dict[str, Any]:
+def _told(point: _StayPoint, users: Sequence[str]) -> dict[str, Any]:
     found = point.found
     return {
         "floor": dict(zip(users, point.question.floor, strict=True)),
@@ -167,7 +167,9 @@ def _told(point: _Point, users: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _machines(cluster: Cluster, wanted: Asked, point: _Point) -> dict[str, list[dict[str, Any]]]:
+def _machines(
+    cluster: Cluster, wanted: Asked, point: _StayPoint
+) -> dict[str, list[dict[str, Any]]]:
     """The machines of each shape as in the plan's rows, in the order of its nodes."""
     packed = _in_order(point.question, point.nodes, wanted.problem)
     return {

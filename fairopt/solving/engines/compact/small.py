@@ -77,10 +77,10 @@ def follow(question: AlphaQuestion) -> Point | None:
     if log_v.min() < -WIDEST:
         return None
     with np.errstate(all="ignore"):
-        return _Small(question, np.exp(log_v)).run()
+        return _SmallPath(question, np.exp(log_v)).run()
 
 
-class _Small:
+class _SmallPath:
     """One problem, with levels in units of `size`, and Newton's method along its central path."""
 
     def __init__(self, question: AlphaQuestion, weight: Floats) -> None:
