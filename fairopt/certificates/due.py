@@ -29,7 +29,7 @@ SURE = 1e-9
 """prices of less than this part of all money are noise"""
 FAR, LISTED = 1e-6, 12
 """part of a share that is no rounding; most users that are named"""
-SAME = 1e-9
+SAME_T = 1e-9
 """values of t that differ by at most this part are one"""
 _Round = tuple[float, float, Bools, Floats]
 """t, the part of a jump, who was stopped, prices"""
@@ -126,7 +126,7 @@ def lowest(alloc: Allocation) -> Floats:
     max t: whoever is at the lowest level holds t times what it has, whatever others hold.
     """
     low, level = lower(alloc.instance, alloc.score), alloc.levels
-    slope = np.where(level <= level.min() * (1 + SAME), alloc.shares, 0.0)
+    slope = np.where(level <= level.min() * (1 + SAME_T), alloc.shares, 0.0)
     alone = (alloc.score * alloc.instance.alone).sum(axis=1)
     try:
         _, _, price = _highest(LinearProgram(low), alone, slope, np.zeros_like(slope), np.inf)
@@ -197,15 +197,15 @@ def _rounds(asked: Entitled, program: LinearProgram, alone: Floats) -> tuple[lis
             if isinstance(piece, Jump):
                 line = piece.end.due - point.due
                 part, x, price = _highest(program, alone, line, point.due + base, 1.0)
-                ended = part < 1 - SAME
+                ended = part < 1 - SAME_T
                 point, jump = piece.at(part if ended else 1), max(part, 1e-300) if ended else 1.0
             else:
                 offset = point.due + base - piece.slope * point.t
                 t, x, price = _highest(program, alone, piece.slope, offset, float(piece.until))
-                ended, jump = t < piece.until * (1 - SAME), 0.0
+                ended, jump = t < piece.until * (1 - SAME_T), 0.0
                 if not ended:
                     point = piece.at(piece.until)
-                elif t > point.t * (1 + SAME):
+                elif t > point.t * (1 + SAME_T):
                     point = piece.at(t)
             stopped = np.zeros_like(point.free)
             if ended:

@@ -18,7 +18,7 @@ from fairopt.certificates.by_rows import PULL
 from fairopt.certificates.compiled import two_product, two_sum
 from fairopt.certificates.digits import SURE
 from fairopt.certificates.money import LEAST_TASK_PRICE
-from fairopt.certificates.places import NEAR, ROUND
+from fairopt.certificates.places import NEAR_WORTH, ROUND
 from fairopt.instance import Bools, Floats, Ints
 
 
@@ -82,7 +82,7 @@ def dear(demand: Floats, placement: Bools, price: Floats, at: LoopPoint) -> Loop
     found = LoopDear(np.empty(users), np.empty(users), np.empty(users), np.empty(users))
     rough = price[0] + price[1]
     given = demand, placement, price, rough, at.cheapest, at.columns, at.above, at.amount
-    fast.loop(_dear)(*given, SURE, NEAR, ROUND, LEAST_TASK_PRICE, *found)
+    fast.loop(_dear)(*given, SURE, NEAR_WORTH, ROUND, LEAST_TASK_PRICE, *found)
     return found
 
 

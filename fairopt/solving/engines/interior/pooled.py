@@ -33,7 +33,7 @@ MANY, PER_ROW = 10_000, 100
 """pairs, and users a row of capacity, from which a pool is tried"""
 DENSE = 0.3
 """part of all pairs that are eligible from which a pool is likely to be enough"""
-CLOSE, ROUNDED, NEAR = 1e-13, 1e-11, 1e-6
+CLOSE, ROUNDED, LEAST_FREE = 1e-13, 1e-11, 1e-6
 """largest relative miss of a capacity, and the same where no step makes it less: it is rounding;
 smallest price and free part to begin with"""
 OVER = 1e-12, 0.1
@@ -176,7 +176,11 @@ def _prices(
     resources = demand.shape[1]
     p, s, mu = np.full(resources, 1.0 / resources), np.full(resources, 0.1), 0.1 / resources
     if start is not None:
-        p, s, mu = np.maximum(start.price, NEAR), np.maximum(start.free, NEAR), NEAR
+        p, s, mu = (
+            np.maximum(start.price, LEAST_FREE),
+            np.maximum(start.free, LEAST_FREE),
+            LEAST_FREE,
+        )
     top, before = float(log_w.max()), np.inf
     level = np.exp((log_w - top) / alpha)
     for _ in range(200):

@@ -29,7 +29,7 @@ ENOUGH, GOOD, FINE = 5e-15, 1e-14, 1e-11
 """error at which it ends; errors from which one step, or two, without progress end it"""
 HALF_WAY = 1e-2
 """error at which the next exponent is gone to"""
-NEAR, APART, QUICK = 0.1, 0.5, 1.7
+NEAR_PRODUCTS, APART, QUICK = 0.1, 0.5, 1.7
 """products and distances of prices, and of shares at alpha 3, from which it is gone to at once; by
 what factor then"""
 DAMP = 1e-10, 1e-7
@@ -109,7 +109,11 @@ class Path(Basis):
         mean = float((layout.products(state) / self.targets(state, missing)).mean())
         dual = np.abs(missing.dual) / (np.abs(missing.cost) + frame.to(missing.q) + s.dear)
         least = min(1.0, EASY / self.alpha)
-        return mean < NEAR and float(dual.max()) < NEAR and self.off(state, missing) < APART * least
+        return (
+            mean < NEAR_PRODUCTS
+            and float(dual.max()) < NEAR_PRODUCTS
+            and self.off(state, missing) < APART * least
+        )
 
     def _quickly(self, state: Floats) -> Floats:
         """The state at the next exponent, at the same prices and values: where there are no limits

@@ -133,7 +133,7 @@ STRIDE, FAR, SHORTEST, HALF_WAY = 2.0, 8.0, 0.1, 1e-2
 at first and after failures; error at which the next stride begins"""
 STRIDES = 300
 """most strides; more would be needed only where marginal values exceed the floating-point range"""
-NEAR = 1e-6
+LARGEST_ERROR = 1e-6
 """error above which the path is followed again from another beginning"""
 BEGINNINGS = (True, True), (False, True), (True, False), (False, False)
 """whether first shares are by weight (else equal), and whether the forces, while alpha is still
@@ -159,7 +159,7 @@ def follow(instance: Instance, score: Floats, terms: Terms) -> list[Point]:
             error = method.run()
             if np.isfinite(error):
                 found.append(method.point())
-            if error < NEAR:
+            if error < LARGEST_ERROR:
                 found.extend(polished(method))
                 break
     return found

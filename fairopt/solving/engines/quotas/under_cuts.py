@@ -16,7 +16,7 @@ from fairopt.formulas.targets import Jump, PathPoint, TargetTree
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.quotas.rounds import LEAST_JUMP
 
-SAME = 1e-12
+SAME_WAY = 1e-12
 """part of the way to where users stop that is rounding"""
 
 
@@ -56,7 +56,7 @@ def followed(
             cuts = np.where(counts > 0, np.maximum(1.0 - parts @ due, 0.0) / counts, np.inf)
         cut = int(np.argmin(cuts))
         first = min(float(own.min()), float(cuts[cut]))
-        if first >= far * (1 - SAME) and far < np.inf:
+        if first >= far * (1 - SAME_WAY) and far < np.inf:
             if isinstance(piece, Jump):
                 point = piece.end
                 stops.append(StopAtCut(float(point.t), 1.0, np.zeros_like(point.free), -1))
@@ -68,8 +68,8 @@ def followed(
         jump = isinstance(piece, Jump)
         point = piece.at(first if jump else point.t + first)
         part = max(first, LEAST_JUMP) if jump else 0.0
-        limited = own <= first * (1 + SAME)
-        counted = point.free & (parts[cut] > 0) & ~limited & (cuts[cut] <= first * (1 + SAME))
+        limited = own <= first * (1 + SAME_WAY)
+        counted = point.free & (parts[cut] > 0) & ~limited & (cuts[cut] <= first * (1 + SAME_WAY))
         for users, by in ((limited, -1), (counted, cut)):
             if users.any():
                 stops.append(StopAtCut(float(point.t), part, users, by))
