@@ -27,7 +27,7 @@ COLD_EVERY = 10
 WANTED = 8.0
 """times faster than without a start"""
 CERTIFIED = 1e-9
-SAME = 1e-7
+APART = 1e-7
 USERS, SERVERS, RESOURCES = 1_000, 100, 4
 
 Change = Callable[[fo.Instance, float, np.random.Generator], fo.Instance]
@@ -252,7 +252,7 @@ OPENBLAS_NUM_THREADS=1 python benchmarks/after_change.py --write docs/results/af
 {chr(10).join(table)}
 
 An eighth of the time without a start is kept in {kept} of {len(found)} rows. The largest
-difference of a user's share from the answer without a start is {apart:.1g} ({SAME:g} is promised),
+difference of a user's share from the answer without a start is {apart:.1g} ({APART:g} is promised),
 where the latter is itself certified at {CERTIFIED:g}.
 
 How it works: [the answer again, after a change](../maths/again.md).

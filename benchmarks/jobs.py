@@ -31,7 +31,7 @@ from fairopt.solving.engines.point import fitted
 
 TOP = Path(__file__).resolve().parent.parent
 JOBS = (100, 1_000, 10_000, 100_000, 1_000_000)
-MOST = {"resalloc, gap 1e-6": 1_000, "cvxpy, Clarabel": 10_000, "cvxpy, SCS": 10_000}
+MOST_JOBS = {"resalloc, gap 1e-6": 1_000, "cvxpy, Clarabel": 10_000, "cvxpy, SCS": 10_000}
 """jobs beyond which a side is not asked: it takes too long there, or never comes so close"""
 PEER = "resalloc"
 
@@ -91,7 +91,7 @@ def rows(users: int, pythons: dict[str, str]) -> list[Row]:
         np.savez(source, scale=inst.demand[:, 0], machines=inst.pool[:, 0], score=score)
         for side in SIDES:
             python = pythons.get(side.partition(",")[0], sys.executable)
-            if users > MOST.get(side, users) or not python:
+            if users > MOST_JOBS.get(side, users) or not python:
                 continue
             row = asked(side, python, source, inst, score)
             first = found[0].seconds if found else row.seconds

@@ -28,7 +28,7 @@ from fairopt.instance.generate import random_instance
 
 SURE = 1e-7
 """a multiplier above this part of the largest freezes its user"""
-MOST = 5.0
+MOST_SECONDS = 5.0
 """seconds after which HiGHS is stopped"""
 ROUNDS, LONG = 5, 0.5
 """calls of each side; one of a side whose first call takes longer than LONG seconds"""
@@ -130,7 +130,7 @@ def model(inst: fo.Instance, score: Floats, method: str) -> tuple[Any, Floats, F
     options = {
         "output_flag": False,
         "threads": 1,
-        "time_limit": MOST,
+        "time_limit": MOST_SECONDS,
         "primal_feasibility_tolerance": 1e-9,
         "dual_feasibility_tolerance": 1e-9,
         "solver": "ipm" if method == "interior" else "simplex",
@@ -160,7 +160,7 @@ def alone(inst: fo.Instance, score: Floats, method: str) -> Floats | str:
     highs, w, best = model(inst, score, method)
     users, column = inst.shape[0], len(inst.pairs[0])
     free, share = np.ones(users, bool), np.zeros(users)
-    end = time.process_time() + MOST
+    end = time.process_time() + MOST_SECONDS
     while free.any() and time.process_time() < end:
         if method == "interior":
             highs.clearSolver()
@@ -246,7 +246,7 @@ judging included ([how](../maths/max-min.md#how-it-is-solved)). *Kept* is one Hi
 changed and run again from the last basis; *primal* is the same by the primal simplex method;
 *interior* solves every level from scratch by HiGHS's interior method with crossover. They build
 their model and prove nothing. *Failed*: a program had no optimum, or nobody stopped a level; *not
-ended*: stopped after {MOST:g} s; *apart*: levels differ from the proved ones. Made by
+ended*: stopped after {MOST_SECONDS:g} s; *apart*: levels differ from the proved ones. Made by
 
 ```sh
 OPENBLAS_NUM_THREADS=1 python -m benchmarks.levels_kept --write docs/results/levels-kept.md

@@ -34,7 +34,7 @@ from scipy.sparse import csr_array, hstack, vstack
 
 import fairopt as fo
 
-SAME = 1e-9
+SAME_NUMBER = 1e-9
 """part of a number within which two are one"""
 
 
@@ -73,7 +73,7 @@ def level_by_level(net: Network) -> Any:
         right = np.concatenate([net.room, -level])
         found = linprog(goal, A_ub=rows.tocsr(), b_ub=right, method="highs")
         assert found.status == 0, found.message
-        stopped = free & (found.ineqlin.marginals[-users:] < -SAME)
+        stopped = free & (found.ineqlin.marginals[-users:] < -SAME_NUMBER)
         level[stopped] = found.x[-1]
         free &= ~stopped
     return net.rates(found.x[:-1])
@@ -88,7 +88,9 @@ def swan(net: Network, alpha: float = 2.0) -> Any:
     while not stopped.all():
         top = np.minimum(np.where(stopped, least, most), net.demand)
         rows = vstack([net.uses[:-users], of_pair, -of_pair])
-        right = np.concatenate([net.room[:-users], top, -np.minimum(least, top) * (1 - SAME)])
+        right = np.concatenate(
+            [net.room[:-users], top, -np.minimum(least, top) * (1 - SAME_NUMBER)]
+        )
         found = linprog(-np.ones(paths), A_ub=rows, b_ub=right, method="highs")
         assert found.status == 0, found.message
         rate = net.rates(found.x)
@@ -141,7 +143,7 @@ def _filled(net: Network, weight: Any) -> Any:
         speed = net.uses @ rise
         steps = np.where(speed > 0, left / np.where(speed > 0, speed, 1.0), np.inf)
         x = x + rise * steps.min()
-        full = (steps <= steps.min() * (1 + SAME)).astype(float)
+        full = (steps <= steps.min() * (1 + SAME_NUMBER)).astype(float)
         rise = np.where(net.uses.T @ full > 0, 0.0, rise)
     return x
 
@@ -163,7 +165,7 @@ def tunnels(net: Network) -> Any:
         left = np.maximum(net.room - net.uses @ x, 0.0)
         steps = np.where(speed > 0, left / np.where(speed > 0, speed, 1.0), np.inf)
         x = x + rise * steps.min()
-        shut |= steps <= steps.min() * (1 + SAME)
+        shut |= steps <= steps.min() * (1 + SAME_NUMBER)
 
 
 METHODS = {

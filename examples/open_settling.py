@@ -21,7 +21,7 @@ from fairopt.solving.engines.water.per_server import per_server_drf
 from fairopt.solving.engines.water.refill import refill_server
 
 DRAW = Small(users=(2, 4), servers=(2, 3), resources=(1, 3))
-MOST, STILL = 50_000, 1e-11
+MOST_ROUNDS, STILL = 50_000, 1e-11
 
 
 def rounds(
@@ -32,7 +32,7 @@ def rounds(
     alone = inst.alone.sum(axis=1)
     members = [np.flatnonzero(inst.eligible[:, i]) for i in range(len(inst.servers))]
     moved = []
-    for k in range(MOST):
+    for k in range(MOST_ROUNDS):
         before = x.copy()
         order = range(len(members)) if rng is None else rng.permutation(len(members))
         for i in order:

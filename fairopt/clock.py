@@ -19,7 +19,7 @@ from fairopt.errors import UsageError as Wrong
 _here = threading.local()
 GRACE = 0.25
 """part of the limit that judging an answer may take on top of it"""
-LEAST = 1e-3
+LEAST_SECONDS = 1e-3
 """seconds that a solver in another language is given at least: it takes 0 for no limit"""
 
 
@@ -67,9 +67,9 @@ def _grace() -> float:
 
 
 def left() -> float:
-    """Seconds that are left, at least `LEAST`; inf without a limit."""
+    """Seconds that are left, at least `LEAST_SECONDS`; inf without a limit."""
     end = _end()
-    return end if end == math.inf else max(LEAST, end - time.monotonic())
+    return end if end == math.inf else max(LEAST_SECONDS, end - time.monotonic())
 
 
 def over() -> bool:

@@ -17,7 +17,7 @@ from fairopt.instance import BLOCK, Bools, Floats, Instance, remembered, sealed
 from fairopt.instance.labels import by_name
 
 Criterion = str | Callable[[Instance], Floats]
-LEAST, MOST = 1e-250, 1e250
+LEAST_SCORE, MOST_SCORE = 1e-250, 1e250
 """between which scores are: beyond, shares and their prices leave floating point"""
 
 
@@ -265,7 +265,7 @@ def departure(instance: Instance, given: Floats, name: str) -> tuple[int, int] |
 
 def sound(score: Floats) -> Bools:
     """Whether numbers may be scores."""
-    return np.asarray((score >= LEAST) & (score < MOST))
+    return np.asarray((score >= LEAST_SCORE) & (score < MOST_SCORE))
 
 
 def _scored(instance: Instance, criterion: Callable[[Instance], Floats]) -> Floats:
@@ -319,7 +319,7 @@ def _bad_scores(instance: Instance, u: Floats, name: str) -> list[Fault]:
         Fault(
             f"{name}, user {instance.users[n]} on server {instance.servers[i]}",
             f"{u[n, i]:g}",
-            f"a finite score > 0, from {LEAST:g} to below {MOST:g}",
+            f"a finite score > 0, from {LEAST_SCORE:g} to below {MOST_SCORE:g}",
         )
         for n, i in np.argwhere(bad)[:20]
     ]

@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
-LEAST = 2
+LEAST_VERSIONS = 2
 """minor versions for which a deprecated name works, the one that deprecates it included"""
 
 
@@ -36,7 +36,8 @@ def words(name: str, since: str, until: str, instead: str) -> str:
 
     Raises
     ------
-    ValueError : `until` is less than LEAST minor versions after `since`, and no new major one.
+    ValueError : `until` is less than LEAST_VERSIONS minor versions after `since`, and no new major
+        one.
 
     Examples
     --------
@@ -44,9 +45,9 @@ def words(name: str, since: str, until: str, instead: str) -> str:
     'fo.old is deprecated since fairopt 0.2 and goes in 0.4; write fo.new'
     """
     first, last = _release(since), _release(until)
-    if last[0] == first[0] and last[1] < first[1] + LEAST:
+    if last[0] == first[0] and last[1] < first[1] + LEAST_VERSIONS:
         raise ValueError(
-            f"{name}: found until {until}; wanted {LEAST} minor versions after {since}"
+            f"{name}: found until {until}; wanted {LEAST_VERSIONS} minor versions after {since}"
         )
     return f"{name} is deprecated since fairopt {since} and goes in {until}; write {instead}"
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import io
 import os
 import re
 import subprocess
 import sys
+import tokenize
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -175,14 +177,81 @@ TWO_MEANINGS = {
 
 
 def test_no_class_name_has_two_meanings():
-    """Who reads a name needs no import to know what it is."""
+    """Who reads a name needs no import to know what it is; an underscore is no second name."""
     homes: dict[str, list[str]] = {}
     for path in modules():
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef):
-                homes.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+                homes.setdefault(node.name.lstrip("_"), []).append(str(path.relative_to(PACKAGE)))
     several = {name: found for name, found in homes.items() if len(found) > 1}
     assert several.keys() == TWO_MEANINGS.keys(), several
+
+
+def constants(tree: ast.Module) -> Iterator[str]:
+    """Names that are bound at module level, by = or in a tuple."""
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        for inner in (inner for target in targets for inner in ast.walk(target)):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                yield inner.id
+
+
+BARE = {"MOST", "LARGEST", "LEAST", "NEAR", "SAME"}
+
+
+def test_bounds_say_what_they_bound():
+    """MOST_COLUMNS tells a reader what MOST does not, and SAME_LEVEL what SAME does not."""
+    wrong = {}
+    for path in modules():
+        found = {name for name in constants(parsed(path)) if name.lstrip("_") in BARE}
+        if found:
+            wrong[str(path.relative_to(PACKAGE))] = sorted(found)
+    assert not wrong
+
+
+def test_bare_names_are_found_for_real():
+    tree = ast.parse(
+        "A, _MOST = 1, 2\nLEAST: int = 3\nMOST_ROWS = LARGEST = 4\ndef f():\n    MOST = 5"
+    )
+    assert set(constants(tree)) == {"A", "_MOST", "LEAST", "MOST_ROWS", "LARGEST"}
+
+
+LONG = 30
+"""lines of a loop's body from which on it has a comment"""
+
+
+def bare_loops(text: str) -> list[int]:
+    """First lines of the loops with a long body that say nowhere why they are as they are."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    said = [token.start[0] for token in tokens if token.type == tokenize.COMMENT]
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While):
+            end = node.body[-1].end_lineno or node.lineno
+            long = end - node.body[0].lineno + 1 > LONG
+            if long and not any(node.lineno <= line <= end for line in said):
+                found.append(node.lineno)
+    return found
+
+
+def test_long_loops_say_why():
+    """Who meets a loop longer than a page finds a reason in it, not only what it does."""
+    wrong = {
+        str(path.relative_to(PACKAGE)): lines
+        for path in modules()
+        if (lines := bare_loops(path.read_text(encoding="utf-8")))
+    }
+    assert not wrong
+
+
+def test_loops_without_a_comment_are_found_for_real():
+    turns = "    x += 1\n"
+    assert bare_loops("x = 0\nfor k in range(3):\n" + turns * (LONG + 1)) == [2]
+    assert not bare_loops("x = 0\nwhile x < 3:\n" + turns * LONG)
+    told = "x = 0\nwhile x < 3:\n" + turns * LONG + "    # one more: it counts from 1\n" + turns
+    assert not bare_loops(told)
 
 
 def test_heavy_imports_are_late():

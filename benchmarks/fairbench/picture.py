@@ -13,7 +13,8 @@ from benchmarks.fairbench.entrants import SHIPPED
 SOLVED = ("exact", "solved")
 FLOOR = 1e-3
 """seconds below which times count as the same"""
-MOST = 1e4
+MOST_TIMES = 1e4
+"""most times the seconds of the fastest that the picture shows"""
 
 
 def draw(records: list[dict[str, Any]], path: Path) -> None:
@@ -40,7 +41,7 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
             at = np.array([x for x in ratio if np.isfinite(x)])
             if not len(at):
                 continue
-            x = np.concatenate([[1.0], np.repeat(at, 2), [MOST]])
+            x = np.concatenate([[1.0], np.repeat(at, 2), [MOST_TIMES]])
             steps = np.arange(len(at) + 1) / len(names)
             y = np.concatenate([[0.0], np.repeat(steps, 2)[1:]])
             label = SHIPPED.get(entrant, entrant)
@@ -48,7 +49,7 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
             line = axis.step(x, y[: len(x)], style, color=f"C{k % 10}", label=label, linewidth=1.4)
             drawn.setdefault(label, line[0])
         axis.set_xscale("log")
-        axis.set_xlim(1, MOST)
+        axis.set_xlim(1, MOST_TIMES)
         axis.set_ylim(0, 1.02)
         axis.set_title(f"{title}: {len(names)} instances")
         axis.set_xlabel("seconds of a processor over those of the fastest that solves it")

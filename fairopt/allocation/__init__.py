@@ -149,7 +149,7 @@ class Allocation(Stopped):
             levels = checked("level_prices", level_prices, (None, i, r), faults)
         u = checked("score", given["score"], (n, i), faults)
         if u is not None and not faults and (bad := unsound(u, instance)) is not None:
-            wanted = f"numbers > 0, from {criteria.LEAST:g} to below {criteria.MOST:g}"
+            wanted = f"numbers > 0, from {criteria.LEAST_SCORE:g} to below {criteria.MOST_SCORE:g}"
             faults.append(Fault("score", f"{bad:g} where a user is eligible", wanted))
         path = told(instance, rounds, faults)
         if faults:

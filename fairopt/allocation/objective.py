@@ -12,7 +12,7 @@ from fairopt.errors import UsageError
 from fairopt.formulas import families, penalties, pools, welfare
 from fairopt.formulas.entitled import entitled
 
-NEAR = 1e-6
+SAME_NUMBER = 1e-6
 """part by which a number that is told may differ from the same number worked out"""
 
 Worth = dict[str, float | None]
@@ -63,7 +63,7 @@ def other(alloc: Amounts, told: Mapping[str, Any]) -> dict[str, tuple[float, flo
         value = told.get(name)
         if value is None or own is None or value == own or (np.isnan(value) and np.isnan(own)):
             continue
-        near = NEAR * max(abs(own), size.get(name, 0.0))
+        near = SAME_NUMBER * max(abs(own), size.get(name, 0.0))
         if not (np.isfinite(own) and abs(value - own) <= near):
             found[name] = value, own
     return found

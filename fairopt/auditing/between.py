@@ -9,7 +9,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 
-SAME = 1e-9
+SAME_NUMBER = 1e-9
 """part by which a number may differ and still be called the same"""
 FULL = 1 - 1e-9
 """use from which a resource counts as full"""
@@ -60,12 +60,12 @@ class Differences:
     @property
     def losers(self) -> tuple[UserChange, ...]:
         """Users with less than before."""
-        return tuple([u for u in self.users if u.relative < -SAME])
+        return tuple([u for u in self.users if u.relative < -SAME_NUMBER])
 
     @property
     def gainers(self) -> tuple[UserChange, ...]:
         """Users with more than before."""
-        return tuple([u for u in self.users if u.relative > SAME])
+        return tuple([u for u in self.users if u.relative > SAME_NUMBER])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, schema fairopt/diff/v1."""

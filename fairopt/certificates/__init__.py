@@ -99,7 +99,7 @@ JUDGES: dict[str, Judge] = {
 """family -> its judge, imported when asked; `formulas.families` says which family a notion has"""
 RULED = ("max-min", "alpha-fair")
 """families whose judges know quotas and modes, and rounds that an answer tells"""
-LEAST = 1e-12
+LEAST_TOLERANCE = 1e-12
 """smallest tolerance that may be asked for: below, shares that are floats say nothing"""
 TOLERANT = ("alpha-fair", "max-min", "tradeoff")
 """families whose judges prove a bound of each share, and so may be asked for another tolerance"""
@@ -203,9 +203,11 @@ def _bent(alloc: Allocation) -> Certificate:
 def check_tolerance(tolerance: float, family: str) -> None:
     """Raise UsageError for a tolerance that this family's judge may not be asked for."""
     number = isinstance(tolerance, int | float) and not isinstance(tolerance, bool)
-    if not number or not LEAST <= tolerance < 1:
+    if not number or not LEAST_TOLERANCE <= tolerance < 1:
         found = parameters.words(tolerance)
-        raise UsageError(f"tolerance: found {found}; wanted a number from {LEAST:g} to below 1")
+        raise UsageError(
+            f"tolerance: found {found}; wanted a number from {LEAST_TOLERANCE:g} to below 1"
+        )
     if tolerance != TOLERANCE and family not in TOLERANT:
         raise UsageError(
             f"tolerance: found {tolerance:g} with {family}; wanted {TOLERANCE:g}, or one of "

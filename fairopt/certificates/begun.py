@@ -19,7 +19,7 @@ from fairopt.certificates.question import Question
 from fairopt.formulas import welfare
 from fairopt.instance import Bools, Floats, Ints
 
-SAME = 0.5
+SAME_PRICE = 0.5
 """part of a price that another one is at least, to be the same but for rounding"""
 
 
@@ -183,7 +183,7 @@ def _along_flows(paid: Floats, row: Ints, flow: Ints, dear: Floats) -> Floats:
         return paid
     top = np.zeros(int(flow.max()) + 1)
     np.maximum.at(top, flow, dear)
-    same = (dear > 0) & (dear >= SAME * top[flow])
+    same = (dear > 0) & (dear >= SAME_PRICE * top[flow])
     row, flow = row[same], flow[same]
     while True:
         most = np.zeros(len(top))

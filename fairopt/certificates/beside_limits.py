@@ -23,7 +23,7 @@ from fairopt.certificates.bounds import Bounds
 from fairopt.certificates.tolerance import ROUNDING, TOLERANCE
 from fairopt.instance import Bools, Floats, Ints
 
-NEAR = 1e-9
+NEARLY_FULL = 1e-9
 """rows of which a smaller part is left are summed exactly; limits that are reached by a smaller
 part below the level count as reached at it"""
 ROOM = 1e-3
@@ -58,7 +58,7 @@ def beside_limits(
     full = _at_limit(alloc, factor)
     low = np.full(int(part.max()) + 1, np.inf)
     np.minimum.at(low, part[~full], level[~full])
-    free = ~full | (level >= low[part] * (1 - NEAR))
+    free = ~full | (level >= low[part] * (1 - NEARLY_FULL))
     np.minimum.at(low, part[free], level[free])
     if not full.any() or (level[free] > low[part[free]] * (1 + ONE)).any():
         return None
@@ -117,10 +117,10 @@ def _less(alloc: Allocation, free: Bools, factor: float) -> float | None:
     fixed = alloc.with_(tasks=np.where(free[:, None], 0.0, alloc.held)).utilisation
     away, to = _elsewhere(alloc, ~free, fixed.max(axis=1) * factor)
     room = to.used * (2 * LITTLE * factor)
-    if (room > 0.5 * NEAR * inst.pool).any():
+    if (room > 0.5 * NEARLY_FULL * inst.pool).any():
         away, to = to, to  # it moves nothing: what is taken away comes back
     kept = 1.0
-    for i, r in np.argwhere(use > 1 - NEAR - rounded).tolist():
+    for i, r in np.argwhere(use > 1 - NEARLY_FULL - rounded).tolist():
         demand = inst.demand[..., r] if inst.demand.ndim == 2 else inst.demand[:, i, r]
         part = demand / inst.pool[i, r] * factor
         held = alloc.held[:, i] - LITTLE * (away.tasks - to.tasks)[:, i]

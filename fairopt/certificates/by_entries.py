@@ -10,7 +10,7 @@ import numpy as np
 from fairopt.certificates.digits import ExactSums
 from fairopt.instance import Floats, Ints
 
-KEPT, MOST = 200, 16
+KEPT, MOST_LISTS = 200, 16
 """columns of which the entries are kept, at most; how many such lists"""
 PIECE = 1 << 14
 """columns of which the entries are read at once"""
@@ -58,7 +58,7 @@ def kept(owner: Any, name: str, columns: Ints, make: Callable[[], AnyT], more: b
     known: dict[bytes, AnyT] = owner.__dict__.setdefault(name, {})
     key = columns.tobytes() + more
     if key not in known:
-        if len(known) >= MOST:
+        if len(known) >= MOST_LISTS:
             known.clear()
         known[key] = make()
     return known[key]

@@ -259,7 +259,7 @@ def _coefficient(wanted: Missing, lone: Ints) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Group:
+class _OwnRowUsers:
     """Users (n,) with rows of their own and as many columns (n, k) that move; B of their columns
     (n, k, k), the sums of its rows (n, k) before and the sum of those and bend (n, 1), and what
     their own rows, (n, k), ask of them."""
@@ -277,7 +277,7 @@ class _Group:
         found[self.columns] = limit + self.ones * (miss - limit.sum(axis=1))[:, None] / self.whole
 
 
-def _grouped(wanted: Missing, lone: Ints, columns: Ints) -> list[_Group]:
+def _grouped(wanted: Missing, lone: Ints, columns: Ints) -> list[_OwnRowUsers]:
     """Users with rows of their own, by how many of these columns are theirs."""
     if not len(columns):
         return []
@@ -297,11 +297,11 @@ def _grouped(wanted: Missing, lone: Ints, columns: Ints) -> list[_Group]:
         ones = b.sum(axis=2)
         whole = (ones.sum(axis=1) + np.maximum(wanted.bend[n], LOOSE))[:, None]
         b = b - ones[:, :, None] * ones[:, None] / whole[:, :, None]
-        found.append(_Group(n, own, b, ones, whole, wa / size[:, None]))
+        found.append(_OwnRowUsers(n, own, b, ones, whole, wa / size[:, None]))
     return found
 
 
-def _block(groups: list[_Group], held: int) -> Any:
+def _block(groups: list[_OwnRowUsers], held: int) -> Any:
     """B (H, H) of the columns of users with rows of their own."""
     from scipy.sparse import csr_array
 

@@ -14,7 +14,7 @@ import numpy as np
 from fairopt.certificates.question import Question
 from fairopt.instance import Floats, Ints
 
-LARGEST = 10**15
+LARGEST_EXPONENT = 10**15
 """exponents that decimals may have"""
 
 
@@ -34,7 +34,7 @@ def exactly(
     found = np.full(question.users, np.nan)
     with localcontext() as context:
         context.prec = 18 * len(value) + 10
-        context.Emax, context.Emin = LARGEST, -LARGEST
+        context.Emax, context.Emin = LARGEST_EXPONENT, -LARGEST_EXPONENT
         t, alpha = [Decimal(-float(b)) for b in question.base], Decimal(question.alpha)
         amounts = amount[:, own].T.tolist()
         for n, u, x in zip(owner.tolist(), worth.tolist(), amounts, strict=True):

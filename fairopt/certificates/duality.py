@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.certificates.given import Given
+from fairopt.certificates.given import LEAST_SHARE, Given
 from fairopt.certificates.losses import loss
 from fairopt.certificates.places import Place
 from fairopt.certificates.question import Question
@@ -22,8 +22,6 @@ from fairopt.instance import Floats
 HALVINGS = 200
 TINY = 1e-300
 """a price of a share that is not above 0"""
-LEAST = 1e-9
-"""a share below this part of what the user could have alone counts as that"""
 
 
 def gap(question: Question, answer: Given) -> float:
@@ -73,7 +71,7 @@ def pulled_gap(question: Question, answer: Given) -> float:
         log_v = np.log(np.maximum(value, TINY))
         log_best = np.minimum((log_w - log_v) / alpha, np.log(question.within))
         best = np.exp(log_best)
-        log_r = np.log(np.maximum(share, question.within * LEAST)) - log_best
+        log_r = np.log(np.maximum(share, question.within * LEAST_SHARE)) - log_best
         slope = np.exp(log_w - alpha * log_best)
         lost = slope * best * loss(log_r, alpha) + (slope - value) * (best - share)
     else:
@@ -100,7 +98,7 @@ def rise_to(question: Question, answer: Given, place: Place) -> float:
             (theirs[1], columns.entries(theirs[0])),
         )
     )
-    own = np.maximum(answer.share, question.within * LEAST)
+    own = np.maximum(answer.share, question.within * LEAST_SHARE)
     log_r, power = np.log(share / own), 1 - alpha
     money = np.exp(question.log_w - unit + power * np.log(own))
     gained = log_r if alpha == 1 else np.expm1(power * log_r) / power
@@ -111,7 +109,7 @@ def rise_to(question: Question, answer: Given, place: Place) -> float:
 
 def equal_rise(question: Question, share: Floats, rise: float, unit: float) -> float:
     """By how much all shares have to rise for welfare to rise so much, in money of exp(unit)."""
-    held = np.maximum(share, question.within * LEAST)
+    held = np.maximum(share, question.within * LEAST_SHARE)
     money = np.exp(question.log_w - unit + (1 - question.alpha) * np.log(held)).sum()
     if question.alpha == 1:
         found = np.expm1(rise / money)

@@ -21,15 +21,15 @@ from fairopt.formulas.lowered import Lowered, lower
 from fairopt.formulas.targets import Jump, PathPoint
 from fairopt.instance import Bools, Floats, Instance, remembered
 
-LARGEST = 20_000
-"""most eligible pairs of an instance for which this is tried"""
+MOST_PAIRS = 20_000
+"""most eligible pairs, or columns, of an instance for which this is tried"""
 WORK = 600_000
 """most pairs times programs"""
 SURE = 1e-9
 """prices of less than this part of all money are noise"""
 FAR, LISTED = 1e-6, 12
 """part of a share that is no rounding; most users that are named"""
-SAME = 1e-9
+SAME_T = 1e-9
 """values of t that differ by at most this part are one"""
 _Round = tuple[float, float, Bools, Floats]
 """t, the part of a jump, who was stopped, prices"""
@@ -61,7 +61,7 @@ def due(alloc: Allocation) -> Allocation | None:
     It is as good as its certificate: judge it.
     """
     inst = alloc.instance
-    if int(np.count_nonzero(inst.ways.eligible)) > LARGEST or clock.over():
+    if int(np.count_nonzero(inst.ways.eligible)) > MOST_PAIRS or clock.over():
         return None
     low, name = lower(inst, alloc.score), _name(alloc)
     try:  # several judges of one answer ask for it
@@ -126,7 +126,7 @@ def lowest(alloc: Allocation) -> Floats:
     max t: whoever is at the lowest level holds t times what it has, whatever others hold.
     """
     low, level = lower(alloc.instance, alloc.score), alloc.levels
-    slope = np.where(level <= level.min() * (1 + SAME), alloc.shares, 0.0)
+    slope = np.where(level <= level.min() * (1 + SAME_T), alloc.shares, 0.0)
     alone = (alloc.score * alloc.instance.alone).sum(axis=1)
     try:
         _, _, price = _highest(LinearProgram(low), alone, slope, np.zeros_like(slope), np.inf)
@@ -141,7 +141,7 @@ def at_floors(alloc: Allocation, asked: Entitled, users: Bools) -> list[PricesGi
     inst = alloc.instance
     low = lower(inst, alloc.score)
     found: list[PricesGiven] = []
-    if low.columns > LARGEST:
+    if low.columns > MOST_PAIRS:
         return []
     program, alone = LinearProgram(low), (alloc.score * inst.alone).sum(axis=1)
     point = PathPoint.start(asked.tree, asked.floor, users)
@@ -164,7 +164,7 @@ def tangent(alloc: Allocation, floor: Floats, value: Floats) -> PricesGiven:
     `value` (N,); at an optimum, with marginal values, they prove it. 0 if there are none."""
     inst, low = alloc.instance, lower(alloc.instance, alloc.score)
     found = None
-    if low.columns <= LARGEST:
+    if low.columns <= MOST_PAIRS:
         alone = (alloc.score * inst.alone).sum(axis=1)
         worth = value / (value * alone).max()
         asked = np.where(floor > 0, floor, -np.inf)
@@ -197,15 +197,15 @@ def _rounds(asked: Entitled, program: LinearProgram, alone: Floats) -> tuple[lis
             if isinstance(piece, Jump):
                 line = piece.end.due - point.due
                 part, x, price = _highest(program, alone, line, point.due + base, 1.0)
-                ended = part < 1 - SAME
+                ended = part < 1 - SAME_T
                 point, jump = piece.at(part if ended else 1), max(part, 1e-300) if ended else 1.0
             else:
                 offset = point.due + base - piece.slope * point.t
                 t, x, price = _highest(program, alone, piece.slope, offset, float(piece.until))
-                ended, jump = t < piece.until * (1 - SAME), 0.0
+                ended, jump = t < piece.until * (1 - SAME_T), 0.0
                 if not ended:
                     point = piece.at(piece.until)
-                elif t > point.t * (1 + SAME):
+                elif t > point.t * (1 + SAME_T):
                     point = piece.at(t)
             stopped = np.zeros_like(point.free)
             if ended:

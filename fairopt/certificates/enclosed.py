@@ -27,7 +27,7 @@ DIGITS = 4_000
 """most binary digits of the denominator of an unknown that is written out"""
 STEPS = 40
 """most corrections; each finds some forty digits"""
-MANY, MOST = 1_000, 50_000
+MANY, MOST_UNKNOWNS = 1_000, 50_000
 """unknowns from which factors are looked at before the inverse; of more rounding is not counted"""
 SLICE = 128
 """rows of the inverse at a time"""
@@ -240,7 +240,7 @@ class ScaledSystem:
         from scipy.sparse.linalg import spsolve_triangular
 
         size, solver = len(left), self.solver
-        if size > MOST:
+        if size > MOST_UNKNOWNS:
             return None
         lower, upper = csc_array(solver.L), csc_array(solver.U)
         rows, columns = np.argsort(solver.perm_r), np.argsort(solver.perm_c)

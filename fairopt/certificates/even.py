@@ -15,7 +15,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.instance import Floats
 
-MOST = 40
+MOST_SERVERS = 40
 """most servers that are solved for"""
 HELD = 1e-9
 """a share below this part of the largest is left out"""
@@ -55,7 +55,7 @@ def _solved(
     _, r, order = qr(matrix, mode="economic", pivoting=True)
     size = np.abs(np.diag(r))
     rank = int((size > 1e-9 * size[0]).sum())
-    if rank > MOST:
+    if rank > MOST_SERVERS:
         return None
     unknown = np.sort(order[:rank])
     _, _, which = qr(matrix[:, unknown].T, mode="economic", pivoting=True)

@@ -1,7 +1,7 @@
 r"""Proofs in exact fractions: every float of an answer is taken as the rational number that it is.
 
 The answer is first made exactly feasible (all tasks are multiplied by one factor), so the result
-holds for an allocation that exists, without any rounding. For instances of up to MOST pairs.
+holds for an allocation that exists, without any rounding. For instances of up to MOST_PAIRS pairs.
 
 - max-min: rooms and excesses as in `certificates.levels`. Levels within 1e-9 are lowered to the
   lowest of them, since floats are never exactly equal; lowering keeps the allocation feasible.
@@ -25,10 +25,10 @@ from fairopt.errors import NotCertified, UsageError
 from fairopt.formulas import welfare
 from fairopt.instance import Floats, Instance
 
-MOST = 10_000
+MOST_PAIRS = 10_000
 """most eligible pairs"""
 _ZERO = Fraction(0)
-_Prices = list[list[Fraction]]
+_FractionTable = list[list[Fraction]]
 
 
 def exact_rooms(alloc: Allocation) -> list[Fraction | None]:
@@ -48,7 +48,7 @@ def exact_rooms(alloc: Allocation) -> list[Fraction | None]:
     """
     if alloc.kind["name"] != "max-min" or alloc.level_prices is None:
         raise UsageError("exact rooms: found no level prices; wanted an answer of max-min")
-    case = _Case(alloc)
+    case = _AnswerInFractions(alloc)
     share = _tied(case.shares(), case.weight)
     level = [s / w for s, w in zip(share, case.weight, strict=True)]
     order = sorted(range(len(level)), key=level.__getitem__)
@@ -114,7 +114,7 @@ def exact_gap(alloc: Allocation) -> Fraction:
         )
     if alloc.prices is None:
         raise NotCertified("exact gap: the answer has no prices", alloc)
-    case = _Case(alloc)
+    case = _AnswerInFractions(alloc)
     share = case.shares()
     users = len(share)
     prices = _fractions(alloc.prices)
@@ -144,14 +144,14 @@ def exact_gap(alloc: Allocation) -> Fraction:
     return _budget(case, prices, mu, limited) * mean / phi**2 - 1
 
 
-class _Case:
+class _AnswerInFractions:
     """The answer in fractions: tasks by user and server, shrunk to fit exactly."""
 
     def __init__(self, alloc: Allocation) -> None:
         inst = alloc.instance
         n, i = inst.pairs
-        if len(n) > MOST:
-            raise UsageError(f"exact: found {len(n):,} pairs; wanted at most {MOST:,}")
+        if len(n) > MOST_PAIRS:
+            raise UsageError(f"exact: found {len(n):,} pairs; wanted at most {MOST_PAIRS:,}")
         if (alloc.tasks < 0).any() or alloc.tasks[~inst.eligible].any():
             raise UsageError("exact: found tasks < 0 or not eligible; wanted none")
         users, servers, resources = inst.shape
@@ -176,7 +176,7 @@ class _Case:
         if factor < 1:
             self.tasks = [{b: x * factor for b, x in row.items()} for row in self.tasks]
 
-    def _factor(self, inst: Instance, used: _Prices) -> Fraction:
+    def _factor(self, inst: Instance, used: _FractionTable) -> Fraction:
         factor = Fraction(1)
         for have, need in zip(self.pool, used, strict=True):
             for c, u in zip(have, need, strict=True):
@@ -194,7 +194,7 @@ class _Case:
             for n, row in enumerate(self.tasks)
         ]
 
-    def budget(self, prices: _Prices) -> Fraction:
+    def budget(self, prices: _FractionTable) -> Fraction:
         return sum(
             (
                 p * c
@@ -205,18 +205,18 @@ class _Case:
             _ZERO,
         )
 
-    def costs(self, prices: _Prices, n: int) -> dict[int, Fraction]:
+    def costs(self, prices: _FractionTable, n: int) -> dict[int, Fraction]:
         """Price of one task of user n on each of its servers."""
         return {
             i: sum((prices[i][r] * d for r, d in rows if prices[i][r]), _ZERO)
             for i, rows in self.demand[n].items()
         }
 
-    def cheapest(self, prices: _Prices, n: int, mu: Fraction = _ZERO) -> Fraction:
+    def cheapest(self, prices: _FractionTable, n: int, mu: Fraction = _ZERO) -> Fraction:
         """q_n, the cheapest price of a unit of share."""
         return min((c + mu) / self.score[n][i] for i, c in self.costs(prices, n).items())
 
-    def paid(self, prices: _Prices, n: int, share: Fraction) -> tuple[Fraction, Fraction]:
+    def paid(self, prices: _FractionTable, n: int, share: Fraction) -> tuple[Fraction, Fraction]:
         """The least that user n can pay for its share within its limit, and q_n s_n.
 
         It is the largest q(mu) s - mu limit over mu >= 0, with the largest q that attains it. If
@@ -237,13 +237,13 @@ class _Case:
                             best = max(best, (q * share - mu * limit, q))
         return best[0], best[1] * share
 
-    def priced(self, prices: _Prices, n: int, share: Fraction) -> Fraction:
+    def priced(self, prices: _FractionTable, n: int, share: Fraction) -> Fraction:
         """Part of the share of user n that it holds on servers where a task has a price."""
         costs = self.costs(prices, n)
         held = sum((self.score[n][i] * self.tasks[n][i] for i, c in costs.items() if c), _ZERO)
         return min(held / share, Fraction(1)) if share else _ZERO
 
-    def raise_to(self, prices: _Prices, mu: list[Fraction], value: list[Fraction]) -> None:
+    def raise_to(self, prices: _FractionTable, mu: list[Fraction], value: list[Fraction]) -> None:
         """Raise prices in place until every task costs at least its value (weight times score).
 
         Where the price of a task is too low, the price of its largest d/c is raised by what is
@@ -257,11 +257,13 @@ class _Case:
                     prices[i][r] += missing / d
 
 
-def _budget(case: _Case, prices: _Prices, mu: list[Fraction], limit: list[Fraction]) -> Fraction:
+def _budget(
+    case: _AnswerInFractions, prices: _FractionTable, mu: list[Fraction], limit: list[Fraction]
+) -> Fraction:
     return case.budget(prices) + sum((m * v for m, v in zip(mu, limit, strict=True)), _ZERO)
 
 
-def _fractions(prices: Floats) -> _Prices:
+def _fractions(prices: Floats) -> _FractionTable:
     return [[Fraction(p) for p in row] for row in prices.tolist()]
 
 

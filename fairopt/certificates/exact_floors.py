@@ -17,7 +17,7 @@ from fairopt.allocation import Allocation
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats
 
-SAME = 1e-12
+SAME_FLOOR = 1e-12
 """part by which a float is off the same in fractions, at most"""
 
 
@@ -43,7 +43,7 @@ def exact_floors(
         if np.isfinite(inst.limit[n]):
             tasks = min(tasks, Fraction(float(inst.limit[n])))
         share = tasks * max(scores[n])
-        if abs(share - found[n]) <= SAME * found[n]:
+        if abs(share - found[n]) <= SAME_FLOOR * found[n]:
             found[n] = share
     return found
 

@@ -11,7 +11,7 @@ from fairopt.certificates.meant.lots import Lot, valued
 from fairopt.certificates.meant.system import System
 from fairopt.instance import Bools, Floats, Ints
 
-NEAR = 1e-9
+NEARLY_TIED = 1e-9
 """part of a row that is left, or by which a column is dearer than the cheapest, of what may be full
 and as cheap"""
 
@@ -38,13 +38,13 @@ def near(system: System, lot: Lot, used: Sequence[int] | Ints) -> tuple[Floats, 
     columns = system.columns
     value: Floats = valued(system, lot.price, _mask(system, used))
     cost, worth = columns.cost(lot.price), value[columns.of_column] * columns.score
-    cheap = (np.abs(cost - worth) <= NEAR * cost) & (worth > 0) & ~columns.shut
+    cheap = (np.abs(cost - worth) <= NEARLY_TIED * cost) & (worth > 0) & ~columns.shut
     low, high = system.bounds
     row, each, entry = columns.entries(system.tasks + np.arange(len(low)))
     paid = entry * lot.price[row]
     net, gross = (np.bincount(each, part, len(low)) for part in (paid, np.abs(paid)))
     return value, np.concatenate(
-        [cheap, (np.abs(net) <= NEAR * gross) & (gross > 0) & (low < high)]
+        [cheap, (np.abs(net) <= NEARLY_TIED * gross) & (gross > 0) & (low < high)]
     )
 
 
@@ -114,4 +114,4 @@ def _connected(row: Ints, node: Ints, rows: int, nodes: int) -> tuple[Ints, Ints
         name = new
 
 
-__all__ = ["NEAR", "Part", "near", "parts_of"]
+__all__ = ["NEARLY_TIED", "Part", "near", "parts_of"]

@@ -12,7 +12,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates import digits
 from fairopt.certificates.exact_case import ExactCase
-from fairopt.certificates.exact_parts import NEAR, Part, near, parts_of
+from fairopt.certificates.exact_parts import NEARLY_TIED, Part, near, parts_of
 from fairopt.certificates.levels import Order
 from fairopt.certificates.meant.begun import of_levels, of_rounds
 from fairopt.certificates.meant.just_full import by_rows
@@ -100,7 +100,7 @@ class ExactSearch:
         x[low.columns :] *= flow
         used = columns[(columns < low.columns) | inside(system, columns, amount)]
         left = system.left(columns, digits.of(amount, 2))[0]
-        full = np.flatnonzero(np.abs(left) <= NEAR * system.size)
+        full = np.flatnonzero(np.abs(left) <= NEARLY_TIED * system.size)
         floored = _floored(alloc, asked, met)
         limits = low.kind == LIMIT
         parts, bundles = list[list[Part]](), list[list[Part]]()

@@ -20,8 +20,8 @@ LEVELS = "_enclosed"
 """under which an answer keeps what everybody is due, or that it is not known"""
 ROUNDED = 2.0**-50
 """what a logarithm loses in floats, at most, and more"""
-LARGEST = 2**1000
-"""above is infinite"""
+LARGEST_RATIO = 2**1000
+"""a larger ratio counts as infinite: floats end not far above"""
 
 
 def in_fractions(
@@ -96,7 +96,7 @@ def _float(value: Fraction) -> float:
 
 def _ratio(top: int, bottom: int) -> float:
     """The nearest float; inf of what is too large for one."""
-    return top / bottom if top < LARGEST * bottom else np.inf
+    return top / bottom if top < LARGEST_RATIO * bottom else np.inf
 
 
 __all__ = ["LEVELS", "few", "in_fractions"]

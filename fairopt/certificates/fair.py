@@ -185,6 +185,8 @@ def _notes(alloc: Allocation) -> list[str]:
         told = [of_round(alloc.instance, each["prices"]) for each in alloc.rounds]
         named = [words.rules(alloc.instance, prices) for prices in told]
         found = list(dict.fromkeys(name for names in named for name in names))
-        return [f"with a price: {name}" for name in found[: words.MOST]]
+        return [f"with a price: {name}" for name in found[: words.MOST_ROUNDS]]
     prices = told_prices(alloc)
-    return [f"with a price: {name}" for name in words.rules(alloc.instance, prices)[: words.MOST]]
+    return [
+        f"with a price: {name}" for name in words.rules(alloc.instance, prices)[: words.MOST_ROUNDS]
+    ]

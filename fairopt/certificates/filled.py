@@ -27,7 +27,7 @@ from fairopt.certificates.bound import Proved
 from fairopt.certificates.by_rows import LOOSE, PULL, finite
 from fairopt.certificates.losses import ends, loss_above
 from fairopt.certificates.partitions import ROUNDING, JudgedTerms, Shown, Spent, Used
-from fairopt.certificates.places import NEAR, ROUND
+from fairopt.certificates.places import NEAR_WORTH, ROUND
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas import rows
 from fairopt.instance import Bools, Floats, Ints
@@ -294,7 +294,7 @@ def _errors(
     value = np.array(digits.exact_sum(at.cheapest, least))
     held = np.zeros(cost.size, dtype=bool)
     held[at.columns] = True
-    near = cost <= value[0][:, None] * (1 + NEAR)
+    near = cost <= value[0][:, None] * (1 + NEAR_WORTH)
     others = np.flatnonzero(near.ravel() & ~held)
     less = np.zeros(len(users))
     for columns in (others, at.columns):

@@ -17,8 +17,8 @@ from fairopt import fast
 from fairopt.certificates.by_rows import PULL
 from fairopt.certificates.compiled import two_product, two_sum
 from fairopt.certificates.digits import SURE
-from fairopt.certificates.money import LEAST
-from fairopt.certificates.places import NEAR, ROUND
+from fairopt.certificates.money import LEAST_TASK_PRICE
+from fairopt.certificates.places import NEAR_WORTH, ROUND
 from fairopt.instance import Bools, Floats, Ints
 
 
@@ -58,7 +58,7 @@ def point(
     cheapest, log_t = np.empty(users), np.empty(users)
     columns, part, above = np.empty(size, np.int64), np.empty(size), np.empty(size)
     amount = np.empty((2, size))
-    given = demand, placement, tasks, log_w, price, more, alpha, PULL, LEAST
+    given = demand, placement, tasks, log_w, price, more, alpha, PULL, LEAST_TASK_PRICE
     count = fast.loop(_point)(*given, cheapest, log_t, columns, part, above, amount)
     kept = np.ascontiguousarray(amount[:, :count])
     return LoopPoint(cheapest, log_t, columns[:count], part[:count], above[:count], kept)
@@ -82,7 +82,7 @@ def dear(demand: Floats, placement: Bools, price: Floats, at: LoopPoint) -> Loop
     found = LoopDear(np.empty(users), np.empty(users), np.empty(users), np.empty(users))
     rough = price[0] + price[1]
     given = demand, placement, price, rough, at.cheapest, at.columns, at.above, at.amount
-    fast.loop(_dear)(*given, SURE, NEAR, ROUND, LEAST, *found)
+    fast.loop(_dear)(*given, SURE, NEAR_WORTH, ROUND, LEAST_TASK_PRICE, *found)
     return found
 
 

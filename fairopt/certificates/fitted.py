@@ -7,7 +7,7 @@ import numpy as np
 from fairopt.certificates.question import Question
 from fairopt.instance import Floats, Ints
 
-LARGEST = 4_000_000
+MOST_ENTRIES = 4_000_000
 """entries of the matrix up to which prices are fitted"""
 FEW = 600
 """columns up to which those that hold nothing are looked at"""
@@ -47,7 +47,7 @@ def fitted(question: Question, held: Ints, x: Floats, value: Floats, price: Floa
     flows = np.unique(pulls.flow[hard])
     first = len(own) if len(own) else 1
     size = len(held) + len(flows), first + len(hard)
-    if size[0] * (size[1] + len(hard)) > LARGEST:
+    if size[0] * (size[1] + len(hard)) > MOST_ENTRIES:
         return price
     matrix = np.zeros(size)
     if len(own):

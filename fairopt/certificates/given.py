@@ -18,8 +18,8 @@ from fairopt.instance import Floats, Ints, remembered
 
 USERS = 1 << 13
 """users at once, so that arrays stay in the cache"""
-LEAST = 1e-9
-"""a share below this part of what the user could have alone pulls as that"""
+LEAST_SHARE = 1e-9
+"""a share below this part of what the user could have alone counts, and pulls, as that"""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _pulled(question: Question, answer: Given) -> Given:
     pulls, columns = question.pulls, question.columns
     assert pulls is not None
     # who has nothing would have a marginal value beyond all numbers
-    log_t = np.log(np.maximum(answer.share, LEAST * question.within))
+    log_t = np.log(np.maximum(answer.share, LEAST_SHARE * question.within))
     unit = welfare.log_sum_exp(question.log_w + (1 - question.alpha) * log_t)
     row, each, entry = columns.entries(answer.held)
     used = np.asarray(np.bincount(row, entry * answer.x[each], len(question.rhs)), np.float64)

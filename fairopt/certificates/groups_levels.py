@@ -20,7 +20,7 @@ from fairopt.certificates.groups_claim import (
     RoundClaim,
     RoundKind,
 )
-from fairopt.certificates.groups_told import SAME, GroupsTold, StoppedRound
+from fairopt.certificates.groups_told import SAME_SIZE, GroupsTold, StoppedRound
 from fairopt.certificates.ruled.walk import RoundWalk
 from fairopt.formulas.targets import Jump, PathPoint, TargetTree
 from fairopt.instance import Bools, Floats
@@ -54,6 +54,7 @@ class LevelsTold:
         line: LineTold | None = None
         waits = set[int]()
         for j, part in enumerate(parts):
+            # in order: a round says only what its class does not know from the rounds before
             walk = self.told.stops[part.stage]
             t = float(walk.reached.start.t)
             if j and whom.rank_of(j) != whom.rank_of(j - 1):
@@ -198,7 +199,7 @@ class LevelsTold:
         most, idle = tree.summed(tree.use * due[:, None]).max(axis=1), set[int]()
         for g, r in one.size.items():
             up = int(tree.parent[g])
-            over = r != WAITS and most[g] > level[up] * float(tree.weight[g]) * (1 + SAME)
+            over = r != WAITS and most[g] > level[up] * float(tree.weight[g]) * (1 + SAME_SIZE)
             if over or up in idle or (r == WAITS and before[g] > 0) or r == STAYS:
                 size[g], level[g] = BEYOND, before[g]
                 idle |= {g} if g in waits or up in idle else set()
@@ -236,13 +237,13 @@ class LevelsTold:
                 continue
             up = int(tree.parent[g])
             target = level[up] * float(tree.weight[g])
-            if size.get(up) == WAITS or least[g] > target * (1 + SAME):
+            if size.get(up) == WAITS or least[g] > target * (1 + SAME_SIZE):
                 size[g], level[g] = WAITS, 0.0
-            elif most[g] > target * (1 + SAME):
+            elif most[g] > target * (1 + SAME_SIZE):
                 size[g] = BEYOND
         still, exact = set[int](), self.told.exact
         for g in [g for g in groups if g not in size]:
-            top = np.flatnonzero(amount[g] >= most[g] * (1 - SAME))
+            top = np.flatnonzero(amount[g] >= most[g] * (1 - SAME_SIZE))
             mine = [n for n in exact.below[g] if moves[n] and size.get(exact.own(n)) != WAITS]
             grows = tree.use[mine].any(axis=0)
             both = [int(r) for r in top if grows[r]]
@@ -270,7 +271,7 @@ def due_entries(tree: TargetTree) -> int:
 
 
 def _near(one: float, other: float) -> bool:
-    return abs(one - other) <= SAME * max(one, other)
+    return abs(one - other) <= SAME_SIZE * max(one, other)
 
 
 __all__ = ["LevelsTold"]

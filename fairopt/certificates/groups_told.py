@@ -25,7 +25,7 @@ from fairopt.instance import Bools, Floats, remembered
 
 AT_FLOOR = 1e-12
 """part of its floor that a user who is due no more than that is above it at most"""
-SAME = 1e-9
+SAME_SIZE = 1e-9
 """part by which two sizes, or two levels of the root, differ that may be the same"""
 
 
@@ -107,7 +107,7 @@ class GroupsTold:
         least = (self.floor > 0) & (due <= self.floor * (1 + AT_FLOOR))
         if point is None or self.met:
             return np.asarray(least)
-        return np.asarray(least & (point.target[self.tree.leaf] < self.floor * (1 - SAME)))
+        return np.asarray(least & (point.target[self.tree.leaf] < self.floor * (1 - SAME_SIZE)))
 
     def _waits(self, users: Sequence[int], stage: int) -> bool:
         """Whether the groups of users wait in a round."""

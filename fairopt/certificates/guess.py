@@ -8,7 +8,7 @@ from fairopt import clock
 from fairopt.allocation import Allocation
 from fairopt.instance import Floats
 
-LARGEST = 20_000_000
+MOST_ENTRIES = 20_000_000
 """no prices are guessed if the matrix (pairs x prices) has more entries than this"""
 
 
@@ -43,7 +43,7 @@ def guess_prices(alloc: Allocation, log_slope: Floats) -> tuple[Floats, Floats]:
     column = np.full((servers, resources), -1)
     column[tuple(priced.T)] = np.arange(len(priced))
     size = len(priced) + len(limited)
-    if size == 0 or size * len(n) > LARGEST:
+    if size == 0 or size * len(n) > MOST_ENTRIES:
         return np.zeros((servers, resources)), np.zeros(users)
     # prices are in units of the money of the whole row, users in units of their marginal value; a
     # user with nothing, whose marginal value is infinite, has the largest of the others'

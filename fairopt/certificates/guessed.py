@@ -15,7 +15,8 @@ from fairopt.formulas.entitled import entitled
 from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats, Ints
 
-LEAST = -600.0
+LEAST_LOG = -600.0
+"""log of the least value beside the largest: exp of it is still a number of all digits"""
 LEAST_SLOPE = 1e-12
 """part of the largest slope that others have at least"""
 NO_PRICES = {
@@ -67,8 +68,8 @@ def with_prices(alloc: Allocation, label: Ints | None = None) -> Allocation:
             p = np.divide(1.0, pool, out=np.zeros_like(pool), where=pool > 0)
         return alloc.with_(prices=p, limit_prices=mu)
     known = log_value[np.isfinite(log_value)]
-    top = float(known.max(initial=LEAST))
-    value = np.exp(np.clip(np.nan_to_num(log_value, nan=top) - top, LEAST, 0.0))
+    top = float(known.max(initial=LEAST_LOG))
+    value = np.exp(np.clip(np.nan_to_num(log_value, nan=top) - top, LEAST_LOG, 0.0))
     found = tangent(alloc, asked.floor, value)
     return alloc.with_(**as_fields(alloc.instance, found))
 

@@ -53,6 +53,7 @@ def _squares(row, each, entry, owner, apart, ratio, together, found) -> Any:  # 
     start, since = 0, 0
     while start < count:
         user = owner[each[start]]
+        # only the rows that a user meets are cleared again: it has few of them, and users are many
         at, rows = start, 0
         while at < count and owner[each[at]] == user:
             column, end = each[at], at

@@ -22,9 +22,9 @@ from fairopt.instance import Bools, Floats, Ints
 
 TRIFLES = (1e-100, 1e-12, 1e-9)
 """prices of less than this part of a level's money are left out; each is tried, 1st = underflow"""
-LEAST = 1e-280
+LEAST_SHARE_PRICE = 1e-280
 """a smaller price of a unit of share has lost digits to underflow"""
-NEAR = 1e-9
+NEARLY_FULL = 1e-9
 """if a smaller part of a resource than this is left, its use is summed exactly"""
 
 
@@ -140,7 +140,7 @@ class Bills:
         held *= self.factor
         q = rows.least(np.divide(cost, u, out=np.full(cost.shape, np.inf), where=open_))
         # a user with an eligible server that costs nothing need not pay anything
-        q[eligible[:, at.free].any(axis=1) | (q < LEAST)] = 0.0
+        q[eligible[:, at.free].any(axis=1) | (q < LEAST_SHARE_PRICE)] = 0.0
         above = cost - q[:, None] * u
         above[above <= ROUNDING * cost] = 0.0
         priced = rows.total(held * u * (cost > 0)) / self.share[users]
@@ -179,7 +179,9 @@ def _left(alloc: Allocation, factor: float, asked: Bools) -> Floats:
     left = np.where(asked, np.maximum(0.0, 1.0 - alloc.utilisation * factor), 0.0)
     # a float's sum of many may also be too much, by as many roundings
     few = len(alloc.held) * 2.0**-53 <= ROUNDING
-    for i, r in np.argwhere(asked & (left < NEAR) & ((left > ROUNDING) | (not few))).tolist():
+    for i, r in np.argwhere(
+        asked & (left < NEARLY_FULL) & ((left > ROUNDING) | (not few))
+    ).tolist():
         demand = inst.demand[..., r] if inst.demand.ndim == 2 else inst.demand[:, i, r]
         part = alloc.held[:, i] * (demand / inst.pool[i, r])
         left[i, r] = max(0.0, 1.0 - float(part.sum()) * factor)

@@ -66,7 +66,7 @@ class Order:
         self.best = np.full(len(self.share), -1)
         self.room = _to_limit(alloc, self.share)
         best = self.room.copy()
-        paid: dict[int, _Bill] = {}
+        paid: dict[int, _BillKept] = {}
         for k in range(len(self.bills)):
             bill = self.bills[k]
             room = self._rooms(bill)
@@ -84,7 +84,9 @@ class Order:
                     money[bill.capped] = bill.limits.second * self.share[bill.capped]
                 who = np.flatnonzero(money > 0)
                 dear = np.flatnonzero(bill.priced > 0)
-                paid[k] = _Bill(room, who, money[who], bill.cheapest[who], dear, bill.priced[dear])
+                paid[k] = _BillKept(
+                    room, who, money[who], bill.cheapest[who], dear, bill.priced[dear]
+                )
         paid = {k: bill for k, bill in paid.items() if (self.best == k).any()}
         self.excess = self._excess(paid)
         self.rounds = int(self.stage.max()) + 1
@@ -113,14 +115,14 @@ class Order:
             at, rank = end, rank + 1
         return stage
 
-    def _bounds(self, paid: dict[int, _Bill]) -> Bounds:
+    def _bounds(self, paid: dict[int, _BillKept]) -> Bounds:
         proofs = list[Paid]()
         for k, bill in paid.items():
             mine = np.flatnonzero(self.best == k)
             proofs.append(Paid(mine, self._money(bill)[mine], bill.who, bill.money, bill.gives))
         return of_one_round(self._known(paid), self.excess, proofs)
 
-    def _known(self, paid: dict[int, _Bill]) -> Floats:
+    def _known(self, paid: dict[int, _BillKept]) -> Floats:
         """(N,) room of each at the prices that are best for it."""
         room = self.room.copy()
         for k, bill in paid.items():
@@ -128,13 +130,13 @@ class Order:
             room[mine] = bill.room[mine]
         return room
 
-    def _money(self, bill: _Bill) -> Floats:
+    def _money(self, bill: _BillKept) -> Floats:
         """(N,) the least that the share of each costs, or its next unit."""
         found = np.zeros(len(self.share))
         found[bill.who] = bill.money
         return found
 
-    def _excess(self, paid: dict[int, _Bill]) -> Floats:
+    def _excess(self, paid: dict[int, _BillKept]) -> Floats:
         """(N,) what each holds of what stops users below it, at the prices best for them."""
         found = np.zeros(len(self.level))
         for k, bill in paid.items():
@@ -189,7 +191,7 @@ class Order:
         return excess
 
 
-class _Bill(NamedTuple):
+class _BillKept(NamedTuple):
     """What is kept of the bill at prices that are best for somebody.
 
     room : (N,). who, money, gives : who pays, and how much (`bounds.Paid`). dear, priced : who

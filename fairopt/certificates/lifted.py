@@ -23,7 +23,7 @@ HALF = 16
 """digits of the lower part of a remainder"""
 FIRST = 8
 """digits in base p after which a solution is looked for; then half as many more, ..."""
-MOST = 4_000
+MOST_DIGITS = 4_000
 """most digits in base p"""
 
 
@@ -176,7 +176,7 @@ def lifted(matrix: Sparse, right: Any) -> tuple[Any, int] | None:
     if back is None:
         return None
     rest, digit, wanted = right, list[Any](), FIRST
-    while len(digit) < MOST:
+    while len(digit) < MOST_DIGITS:
         while len(digit) < wanted:
             last = (rest % P).astype(np.int64)
             high, low = back @ (last >> HALF) % P, back @ (last & (2**HALF - 1)) % P

@@ -22,7 +22,7 @@ KEPT = 1e-9
 """part of their share that the others may lose"""
 NOISE = 1e-7
 """part of the money of the row of most of it"""
-LARGEST = 20_000
+MOST_COLUMNS = 20_000
 """most columns"""
 
 
@@ -37,7 +37,7 @@ def lighter(question: Question, answer: Given, off: Floats) -> Given:
     if light.all():
         money = log_spent(question, answer)
         light = money < money.max() + LIGHT
-    if light.all() or not light.any() or columns.count > LARGEST or not (share > 0).all():
+    if light.all() or not light.any() or columns.count > MOST_COLUMNS or not (share > 0).all():
         return answer
     cost = columns.cost(np.zeros(len(question.rhs)))
     tasks = np.flatnonzero(np.isfinite(cost))

@@ -15,7 +15,7 @@ from fairopt.instance import Floats, Instance
 
 USUAL = 2.0**-300, 2.0**300
 """prices are not scaled if the money of the dearest resource or limit is between these"""
-LEAST = float(np.finfo(np.float64).tiny)
+LEAST_TASK_PRICE = float(np.finfo(np.float64).tiny)
 """a smaller price of a task has lost digits and counts as 0"""
 FULL = 1e-6
 """a resource is full for a user if what is left runs at most this part of what it has alone"""
@@ -61,7 +61,7 @@ def task_price(alloc: Allocation, users: slice) -> Floats:
     """(users, I) price of one task; 0 if it is too small to have all its digits."""
     assert alloc.prices is not None
     cost = task_cost(alloc.instance, alloc.prices, users, alloc.limit_prices)
-    cost[cost < LEAST] = 0.0
+    cost[cost < LEAST_TASK_PRICE] = 0.0
     return cost
 
 
@@ -93,7 +93,7 @@ def backed_cheapest(alloc: Allocation) -> Floats:
         if alloc.limit_prices is not None:
             spare = np.maximum(limit - alloc.totals[users, None], 0.0)
             cost += np.where(spare <= FULL * size, alloc.limit_prices[users, None], 0.0)
-        cost[cost < LEAST] = 0.0
+        cost[cost < LEAST_TASK_PRICE] = 0.0
         price = np.full(cost.shape, np.inf)
         np.divide(cost, alloc.score[users], out=price, where=inst.eligible[users])
         cheapest[users] = rows.least(price)

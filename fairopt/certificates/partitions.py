@@ -22,7 +22,7 @@ import numpy as np
 
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.certificates.losses import ends, loss_above
-from fairopt.certificates.money import LEAST
+from fairopt.certificates.money import LEAST_TASK_PRICE
 from fairopt.certificates.tolerance import FEASIBLE as FITS
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas import welfare
@@ -80,7 +80,7 @@ class JudgedTerms:
     def cost(self, users: Partition) -> Floats:
         """(n, I) price of a task's resources; inf where it may not run."""
         rent = users.demand @ self.prices.T
-        rent[rent < LEAST] = 0.0
+        rent[rent < LEAST_TASK_PRICE] = 0.0
         return np.where(users.placement, rent, np.inf)
 
 

@@ -14,7 +14,7 @@ from fairopt.certificates.given import Given
 from fairopt.certificates.question import Question
 from fairopt.instance import Bools, Floats, Ints
 
-MOST = 2_000_000
+MOST_PAIRS = 2_000_000
 """pairs up to which parts are looked for"""
 FULL = 1e-6
 """part left of a row that may have a price where an answer tells none"""
@@ -26,7 +26,7 @@ def labels(question: Question) -> Ints | None:
     from scipy.sparse.csgraph import connected_components
 
     columns = question.columns
-    if columns.count > MOST or question.users == 1:
+    if columns.count > MOST_PAIRS or question.users == 1:
         return None
     users, rows, flows = question.users, len(question.rhs), len(question.low)
     cost = columns.cost(np.zeros(rows))

@@ -15,7 +15,7 @@ from fairopt.certificates.pulls import Pulls
 from fairopt.certificates.question import Question
 from fairopt.instance import Floats, Ints
 
-NEAR = 1e-9
+NEAR_WORTH = 1e-9
 """part above its worth within which a column's price is computed with all digits"""
 PIECE = 1 << 18
 """columns that are not held looked at together"""
@@ -147,7 +147,7 @@ def lessened(question: Question, place: Place, seen: PlaceSums) -> Floats:
     columns = question.columns
     mine = seen.held[seen.held < columns.count]
     looked = np.zeros(columns.count, dtype=bool)
-    looked[columns.within(place.price[0], place.value[0] * (1 + NEAR))] = True
+    looked[columns.within(place.price[0], place.value[0] * (1 + NEAR_WORTH))] = True
     if question.signed is not None:
         looked[question.signed] = True
     looked[mine] = False

@@ -32,7 +32,7 @@ from fairopt.instance import Floats, Ints
 MANY, FEWER = 10_000, 4
 """columns from which servers of the same price are looked for; so many times fewer prices than
 servers are few"""
-SAME = 1e-7
+SAME_PRICE = 1e-7
 """part of the dearest in which two prices are told apart"""
 ROOM = 1e-6
 """a resource of which more than this part is left has no price"""
@@ -137,7 +137,7 @@ def _grid(question: Question) -> Grid | None:
 def _alike(columns: Grid, price: Floats) -> tuple[Ints, int]:
     """(I,) which prices each server has, and how many there are."""
     each = (price / columns.row_unit).reshape(-1, columns.shape[2])
-    told = np.rint(each / (SAME * max(float(each.max(initial=0.0)), 1e-300)))
+    told = np.rint(each / (SAME_PRICE * max(float(each.max(initial=0.0)), 1e-300)))
     _, of = np.unique(told, axis=0, return_inverse=True)
     return of.ravel(), int(of.max()) + 1
 

@@ -194,7 +194,7 @@ ACROSS = -1
 """the flow of levels; servers have their own number"""
 
 
-class _Part(NamedTuple):
+class _VarianceRows(NamedTuple):
     """The rows of one variance: its flow; of entries row, column, value; of rows the rest."""
 
     flow: int
@@ -209,7 +209,7 @@ class _Part(NamedTuple):
     most: float
 
 
-def _levels(alloc: Allocation, low: Lowered, alone: Floats, terms: Terms) -> list[_Part]:
+def _levels(alloc: Allocation, low: Lowered, alone: Floats, terms: Terms) -> list[_VarianceRows]:
     """phi_n F_n - phi_n m."""
     users, phi = alloc.instance.shape[0], alloc.instance.weight
     if users < 2 or not (terms.t_pf or terms.equal_across):
@@ -217,10 +217,10 @@ def _levels(alloc: Allocation, low: Lowered, alone: Floats, terms: Terms) -> lis
     share = np.asarray(np.bincount(low.owner, low.score * alone, users), np.float64)
     most, each = float((share / phi).max()), np.arange(users)
     every, size, heads = np.arange(low.columns), phi**2, float(users)
-    return [_Part(ACROSS, low.owner, every, low.score, share, size, heads, phi, each, most)]
+    return [_VarianceRows(ACROSS, low.owner, every, low.score, share, size, heads, phi, each, most)]
 
 
-def _servers(alloc: Allocation, low: Lowered, alone: Floats, terms: Terms) -> list[_Part]:
+def _servers(alloc: Allocation, low: Lowered, alone: Floats, terms: Terms) -> list[_VarianceRows]:
     """a_{n,i} - b_i of every eligible user, server by server."""
     if not (terms.t_drf or terms.equal_within):
         return []
@@ -232,7 +232,7 @@ def _servers(alloc: Allocation, low: Lowered, alone: Floats, terms: Terms) -> li
             continue
         share, one = low.score[on] * alone[on], np.ones(len(on))
         made.append(
-            _Part(
+            _VarianceRows(
                 i,
                 np.arange(len(on)),
                 on,

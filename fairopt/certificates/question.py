@@ -21,7 +21,7 @@ from fairopt.certificates.columns import Columns
 from fairopt.certificates.pulls import Pulls
 from fairopt.instance import Bools, Floats, Ints
 
-LEAST = 1e-300
+LEAST_APART = 1e-300
 """a difference of logarithms that is not 0"""
 
 
@@ -118,8 +118,8 @@ class Question:
         log_t = np.clip(free, *ends)
         apart = log_w - self.alpha * log_t - log_price
         # which bound it is, whatever rounding says of how much dearer or cheaper
-        at_most = np.where(free > ends[1], np.maximum(apart, LEAST), 0.0)
-        return log_t, np.where(free < ends[0], np.minimum(apart, -LEAST), at_most)
+        at_most = np.where(free > ends[1], np.maximum(apart, LEAST_APART), 0.0)
+        return log_t, np.where(free < ends[0], np.minimum(apart, -LEAST_APART), at_most)
 
 
 NOBODY = -1e5

@@ -19,7 +19,7 @@ from fairopt.certificates.places import Place, PlaceSums
 from fairopt.certificates.question import Question
 from fairopt.instance import Bools, Floats, Ints
 
-LEAST = 1e-5
+LEAST_PART = 1e-5
 """part of its share for which a column counts at least, so that it can grow from nothing"""
 TOGETHER, FAINT, FAINTER = 1e-12, 1e-22, 1e-30
 """R at most; at least with two floats, with more"""
@@ -66,7 +66,7 @@ def missing(
     root = np.sqrt(money)
     its = share[n]
     unit = np.where(task, its / worth / root[n], 1.0)
-    part = np.where(task, np.maximum(worth * place.amount[0][move] / its, LEAST), 1.0)
+    part = np.where(task, np.maximum(worth * place.amount[0][move] / its, LEAST_PART), 1.0)
     row, each, entry = _in_units(question, held, unit, full if all_tasks else None)
     give = np.zeros(len(full))
     if question.pulls is not None:

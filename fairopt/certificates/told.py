@@ -32,7 +32,7 @@ HOPELESS = 8
 """steps of a search of more than FEW that bring nothing nearer, after which it is ended"""
 SOON = 3
 """the same of a search that is given up soon"""
-FEW, MORE, MOST = 500, 3_000, 100_000
+FEW, MORE, MOST_BOUNDED = 500, 3_000, 100_000
 """users and rows up to which other prices are tried; up to which more than two floats are; the same
 where two floats prove something of everybody"""
 CLOSE = ((50_000, 2e-7), (0, 1e-8))
@@ -169,7 +169,7 @@ def _more(question: Question, answer: Given, judged: Given, first: Told) -> Told
     if not first.off.max() <= TOLERANCE and not first.surely.max() > TOLERANCE:
         floats = _digits(question, answer)
         most = MOST_PARTS if few(question) else SOME
-        many = MOST if np.isfinite(first.off).all() else MORE
+        many = MOST_BOUNDED if np.isfinite(first.off).all() else MORE
         if _size(question) <= many and 2 < floats <= most:
             first = _closer(question, judged, first, searched(question, answer, judged, floats))
     if not np.isfinite(first.off).all():

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from fairopt.allocation import task_cost
-from fairopt.certificates.money import LEAST
+from fairopt.certificates.money import LEAST_TASK_PRICE
 from fairopt.instance import Bools, Floats, Instance
 
 Gradient = Callable[[slice], Floats]
@@ -83,7 +83,7 @@ def _blocks(
     for users in instance.blocks():
         open_, g = instance.eligible[users], slope(users)
         cost = costs(users)
-        cost[cost < LEAST] = 0.0
+        cost[cost < LEAST_TASK_PRICE] = 0.0
         if not instance.everywhere:
             g, cost = np.where(open_, g, 0.0), np.where(open_, cost, 0.0)
         yield users, open_, g, cost

@@ -20,7 +20,7 @@ from fairopt.formulas.room import Room
 from fairopt.instance import Bools, Floats, Instance
 
 _WHOLE = 1e-9
-SAME = 1e-9
+SAME_SHAPE = 1e-9
 """differences of shape that are equal but for rounding"""
 
 
@@ -208,11 +208,13 @@ def _match(
     off, unsure = np.full(len(there), np.inf), np.zeros(len(there), dtype=bool)
     for at, k in enumerate(there):
         need, have = _demand(inst, packings[k].row)[user] / total, rooms[k] / total
-        if have[one] > SAME and need[one] > 0:
+        if have[one] > SAME_SHAPE and need[one] > 0:
             off[at] = float(np.abs(need / need[one] - have / have[one]).sum())
         elif have[one] != 0:  # a shape of nothing but rounding, if it is not nothing
-            unsure[at] = abs(have[one]) <= SAME and _exact_room(inst, packings[k], one, step) != 0
-    near = (off <= off.min() * (1 + SAME) + SAME) | unsure
+            unsure[at] = (
+                abs(have[one]) <= SAME_SHAPE and _exact_room(inst, packings[k], one, step) != 0
+            )
+    near = (off <= off.min() * (1 + SAME_SHAPE) + SAME_SHAPE) | unsure
     return [k for k, close in zip(there, near, strict=True) if close]
 
 

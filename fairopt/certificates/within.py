@@ -14,7 +14,7 @@ import numpy as np
 from fairopt.certificates.tolerance import ROUNDING
 from fairopt.instance import Bools, Floats, Ints
 
-NEAR = 1e-9
+NEAR_CORNER = 1e-9
 """a share that is this part from a corner may cost what it does on either side"""
 
 
@@ -36,9 +36,9 @@ class CheapestWithin:
         self._share, self._limit = share, limit
         self._hull = hull = _Hull(cost, u)
         at = share / limit
-        before = hull.follow(hull.origin(), lambda u, _: u < at * (1 - NEAR))
+        before = hull.follow(hull.origin(), lambda u, _: u < at * (1 - NEAR_CORNER))
         here = hull.follow(before, lambda u, _: u <= at)
-        after = hull.follow(here, lambda u, _: u <= at * (1 + NEAR))
+        after = hull.follow(here, lambda u, _: u <= at * (1 + NEAR_CORNER))
         self._piece = here
         self.first, self.second = before[2], after[2]
         self.least = limit * np.maximum(here[1] + here[2] * (at - here[0]), 0.0)

@@ -15,7 +15,7 @@ from fairopt.formulas.lowered import lower
 from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats
 
-LARGEST = 20_000
+MOST_PAIRS = 20_000
 """no witness is searched for instances of more pairs"""
 SECTIONS = 40
 """steps of the golden section search on a segment: 4e-9 of its length is left"""
@@ -75,7 +75,7 @@ def better(alloc: Allocation, goal: Goal, rounds: int = 60) -> tuple[Floats, flo
     inst = alloc.instance
     n, i = inst.pairs
     users, servers, resources = inst.shape
-    if len(n) > LARGEST or clock.over():
+    if len(n) > MOST_PAIRS or clock.over():
         return alloc.tasks, 0.0
     low = lower(inst, alloc.score)
     left: Any = low.matrix.multiply(1.0 / low.rhs[:, None]).tocsr()

@@ -8,7 +8,7 @@ from fairopt.allocation import Allocation
 from fairopt.formulas.blocked import Stops
 from fairopt.instance import Floats
 
-MOST = 200
+MOST_USERS = 200
 """most users with a sentence of their own"""
 PLACES, SERVERS = 20, 8
 """most prices named for one user, which may be stopped on thousands of machines; most servers named
@@ -16,12 +16,12 @@ of one price"""
 
 
 def notes(alloc: Allocation) -> list[str]:
-    """One sentence for each user, up to MOST users, then the number of the others."""
+    """One sentence for each user, up to MOST_USERS users, then the number of the others."""
     lines: list[str] = []
     money = float(alloc.instance.weight.sum())
     for stops in alloc.each_stopped():
-        if len(lines) == MOST:
-            lines.append(f"and {len(alloc.instance.users) - MOST} more users")
+        if len(lines) == MOST_USERS:
+            lines.append(f"and {len(alloc.instance.users) - MOST_USERS} more users")
             break
         lines.append(_sentence(alloc, stops, money))
     return lines

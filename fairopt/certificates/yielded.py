@@ -31,7 +31,7 @@ FULL = 1e-10
 """part of a row, or of a share, that is left of a full one, or of one at its bound"""
 TURNS = 6
 """times that rows which would be overrun are kept as they are"""
-LARGEST = 2_500
+MOST_KEPT = 2_500
 """most rows and users that are kept as they are"""
 ROUNDING, CLOSE = 2.0**-50, 1e-9
 """what a direction may miss, of a row; and relative to the errors"""
@@ -120,7 +120,7 @@ def yielded(question: Question, place: Place, error: Floats, stops: Stops) -> fl
     keep, stay = (left <= FULL) & ~wide, (free <= FULL) & ~before
     fixed = before & (error <= 0)
     for _ in range(TURNS):
-        if int(keep.sum() + stay.sum()) > LARGEST:
+        if int(keep.sum() + stay.sum()) > MOST_KEPT:
             return np.inf
         system = np.concatenate([line, body[keep], holds[stay | fixed]])
         wanted = np.zeros(len(system))

@@ -13,7 +13,7 @@ import numpy as np
 from fairopt import files, storage
 from fairopt.errors import UsageError
 from fairopt.files import Case, Model
-from fairopt.files.answers import LARGEST
+from fairopt.files.answers import LARGEST_ANSWER
 from fairopt.files.mistaken import START, is_kubernetes
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def replays(*paths: str) -> list[dict[str, Any]] | None:
                 return None
         from fairopt.report.html import replay_data
 
-        content = storage.read_text(path, LARGEST, "a replay in JSON")
+        content = storage.read_text(path, LARGEST_ANSWER, "a replay in JSON")
         source = storage.source_name(path)
         found.append(replay_data.checked(replay_data.parsed(content, source), source))
     return found
@@ -284,7 +284,7 @@ def result(path: str) -> str:
     BadInput, UsageError : as of each.
     """
     if not _is_cluster(path):
-        return storage.read_text(path, LARGEST, "a result in JSON")
+        return storage.read_text(path, LARGEST_ANSWER, "a result in JSON")
     from fairopt.connect.plan import made as plan
 
     return plan.dumps(planned(path))
@@ -319,7 +319,7 @@ def _plan(path: str) -> Mapping[str, Any] | None:
     from fairopt.connect.plan.rows import PlanLists
     from fairopt.instance.reading import Faults
 
-    data = plan_rows.loads(storage.read_text(path, LARGEST, "a plan in JSON"), path)
+    data = plan_rows.loads(storage.read_text(path, LARGEST_ANSWER, "a plan in JSON"), path)
     PlanLists(data, Faults(path))  # stops at a plan of another form
     return data
 

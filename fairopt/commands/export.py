@@ -6,7 +6,7 @@ import click
 
 from fairopt import storage
 from fairopt.commands import output
-from fairopt.files.answers import LARGEST
+from fairopt.files.answers import LARGEST_ANSWER
 
 KINDS = ("kueue", "kueue-boost", "volcano", "kai", "resourcequotas", "slurm")
 
@@ -79,7 +79,7 @@ def command(
     from fairopt.connect.exports.running import exported
     from fairopt.connect.plan import rows as plan_rows
 
-    content = storage.read_text(plan, LARGEST, "a plan in JSON")
+    content = storage.read_text(plan, LARGEST_ANSWER, "a plan in JSON")
     source = storage.source_name(plan)
     data = plan_rows.loads(content, source)
     text, notes = exported(

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from fairopt.allocation import Allocation
 
-MOST = 1 << 20
+MOST_BYTES = 1 << 20
 """most bytes of a question"""
-LEAST = 1e-6
+LEAST_MOVE = 1e-6
 """tasks that count as moved"""
 QUESTIONS = ("set", "add_server", "drop", "add")
 
@@ -80,9 +80,9 @@ class Served:
             after = self._changed(given)
             found = nearby.answer(after, after.score, held, TOLERANCE, beside=True)
         step = found.steps[-1]
-        # what is less than LEAST is rounding, and no move
+        # what is less than LEAST_MOVE is rounding, and no move
         pair = ("stopped", "started")
-        counts = {name: float(step[name]) if step[name] > LEAST else 0.0 for name in pair}
+        counts = {name: float(step[name]) if step[name] > LEAST_MOVE else 0.0 for name in pair}
         gone = self.answer.tasks.sum() - held.sum()  # of users and servers that are no more
         change = found.tasks - held
         rows = [
@@ -93,7 +93,7 @@ class Served:
                 np.maximum(change, 0.0).sum(axis=1).tolist(),
                 strict=True,
             )
-            if max(less, more) > LEAST
+            if max(less, more) > LEAST_MOVE
         ]
         return {
             **counts,
@@ -267,8 +267,8 @@ def application(served: Followed, hosts: list[str], token: str | None = None) ->
         content = b""
         async for part in request.stream():
             content += part
-            if len(content) > MOST:
-                return _error(f"found more than {MOST} bytes; wanted a few changes", 413)
+            if len(content) > MOST_BYTES:
+                return _error(f"found more than {MOST_BYTES} bytes; wanted a few changes", 413)
         try:
             question = json.loads(content)
             if not isinstance(question, dict):

@@ -13,7 +13,7 @@ from fairopt.certificates import certify
 from fairopt.commands import asked, conditions
 from fairopt.commands.output import as_json, to_stderr, to_stdout
 from fairopt.errors import NotCertified, UsageError
-from fairopt.files.answers import LARGEST
+from fairopt.files.answers import LARGEST_ANSWER
 
 LONGEST = 24
 """most characters of a fraction that is printed as one"""
@@ -67,7 +67,7 @@ def command(
         return _partitions(file, partitions, as_json)
     if partitions is not None:
         raise UsageError("--partitions belongs to the folder of an answer in partitions")
-    content = storage.read_text(file, LARGEST, "an answer or a plan in JSON")
+    content = storage.read_text(file, LARGEST_ANSWER, "an answer or a plan in JSON")
     source = storage.source_name(file)
     if exact and '"fairopt/allocation/v1"' not in content[:4096]:
         raise UsageError(f"--exact belongs to an allocation; {source} is none")

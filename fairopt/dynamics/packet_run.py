@@ -53,6 +53,7 @@ class PacketRun:
     def to_the_end(self, block: Any) -> None:
         """Run until the loop is done; `block` draws the next arrivals."""
         while True:
+            # the loop is compiled and knows arrays alone: draws and larger arrays are made here
             why = self.advance(
                 self.rule,
                 self.parallel,

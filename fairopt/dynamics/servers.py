@@ -38,7 +38,7 @@ SETTLED = 1e-5
 """states that differ by no more than this part of any user's tasks are taken for the last one"""
 LONGEST = 12
 """longest cycle of rounds looked for"""
-SAME = 1e-9
+SAME_STATE = 1e-9
 """states that differ by no more than this part of any user's tasks are the same"""
 
 Away = Mapping[str, Sequence[int]]
@@ -55,8 +55,8 @@ class Phase:
     away : names of the users that are not there.
     settled : the first state from which all are the last one, within `SETTLED`; None where not
         even the last two are.
-    period : rounds after which the last state comes again (`SAME`); 1 where it stands still, None
-        where no period up to `LONGEST` is seen.
+    period : rounds after which the last state comes again (`SAME_STATE`); 1 where it stands still,
+        None where no period up to `LONGEST` is seen.
     certificate : the judge's verdict on the last state as an answer to PS-DSF of those present.
     """
 
@@ -231,7 +231,7 @@ def _phase(instance: Instance, tasks: Floats, begin: int, end: int, away: tuple[
     apart = (np.abs(here - last) / np.where(total > 0, total, 1.0)[:, None]).max(axis=(1, 2))
     far = np.flatnonzero(apart > SETTLED)
     settled = begin + int(far[-1]) + 1 if len(far) else begin
-    again = np.flatnonzero(apart[-2 : -LONGEST - 2 : -1] <= SAME)
+    again = np.flatnonzero(apart[-2 : -LONGEST - 2 : -1] <= SAME_STATE)
     answer = Allocation(present_only(instance, away), PerServerDominantShare(), last)
     return Phase(
         begin,

@@ -195,6 +195,7 @@ def advance(
     settle = count[TOLD] == 1
     count[TOLD] = 0
     while True:
+        # one event a turn; after ideal rates were asked for, its tasks are still to be started
         if not settle:
             n = count[NEXT]
             if n == len(block_time):
@@ -279,6 +280,7 @@ def advance(
             fits = True
             for j in range(resources):
                 fits = fits and need[k, j] <= left[j]
+            # only with `freeze`: a job whose turn it is holds back all others until it fits
             if not fits:
                 break
             for j in range(resources):

@@ -121,6 +121,8 @@ class _TaskRun:
     def to_the_end(self) -> None:
         """Run until the last measured job has left."""
         while True:
+            # the loop is compiled and knows arrays alone: draws, larger arrays and rates are made
+            # here
             why = self.advance(
                 self.rule,
                 self.freeze,

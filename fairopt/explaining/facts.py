@@ -17,7 +17,7 @@ from fairopt.instance.alike import users_alike
 
 HOLDERS = 3
 """most users named that hold what stops a user"""
-NEAR = 1e-9
+SAME_NUMBER = 1e-9
 """users whose numbers differ by less, relative, are equal"""
 
 
@@ -105,10 +105,12 @@ def peers(alloc: Allocation, n: int) -> list[int]:
     """Other users with the same demand, weight, limits and servers, whom rules treat alike."""
     inst = alloc.instance
     number = users_alike(inst)
-    alike = np.isclose(inst.weight, inst.weight[n], rtol=NEAR, atol=0) & (number == number[n])
+    alike = np.isclose(inst.weight, inst.weight[n], rtol=SAME_NUMBER, atol=0) & (
+        number == number[n]
+    )
     alike &= (inst.limit == inst.limit[n]) & (inst.eligible == inst.eligible[n]).all(axis=1)
     for values in (inst.demand, inst.demand_fixed, inst.demand_power):
-        same = np.isclose(values, values[n], rtol=NEAR, atol=0)
+        same = np.isclose(values, values[n], rtol=SAME_NUMBER, atol=0)
         alike &= same.reshape(len(inst.users), -1).all(axis=1)
     alike[n] = False
     return [int(m) for m in np.flatnonzero(alike)]

@@ -81,6 +81,7 @@ def _priced(
     n, i, r = ({name: k for k, name in enumerate(names)} for names in inst.names.values())
     found: dict[str, Floats] = {}
     for key, value in given.items():
+        # files may leave out prices of 0, so every array begins with zeros
         here = f"{place}{key}"
         if value is None or key not in _PRICES:
             continue

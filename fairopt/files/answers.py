@@ -40,7 +40,8 @@ from fairopt.instance.reading import (
 if TYPE_CHECKING:
     from fairopt.allocation import Allocation
 
-LARGEST = 1024 * storage.MEBIBYTE
+LARGEST_ANSWER = 1024 * storage.MEBIBYTE
+"""most bytes of an answer in JSON"""
 _KEYS = (
     "schema",
     "instance",
@@ -79,7 +80,7 @@ def load(path: str | os.PathLike[str]) -> Allocation:
     >>> fo.certify(again).verdict
     'certified'
     """
-    content = storage.read_text(path, LARGEST, "an answer in JSON")
+    content = storage.read_text(path, LARGEST_ANSWER, "an answer in JSON")
     return loads(content, storage.source_name(path))
 
 

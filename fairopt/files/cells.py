@@ -13,9 +13,10 @@ from fairopt import storage
 from fairopt.errors import BadInput
 from fairopt.files import dialect
 from fairopt.files.quantities import NoQuantity, quantity
-from fairopt.instance.reading import AMOUNT, MOST, Faults, known_keys, nearest, number
+from fairopt.instance.reading import AMOUNT, MOST_FAULTS, Faults, known_keys, nearest, number
 
-LARGEST = 1024 * storage.MEBIBYTE
+LARGEST_TABLE = 1024 * storage.MEBIBYTE
+"""most bytes of a table in CSV"""
 SEARCHED = 5
 """number of faults for which the nearest name is searched among thousands"""
 
@@ -28,7 +29,7 @@ def rows(
     """Line number and cells by column of a CSV file, columns checked."""
     name = f"{stem}.csv"
     try:
-        content = storage.read_text(folder / name, LARGEST, "a CSV file in UTF-8")
+        content = storage.read_text(folder / name, LARGEST_TABLE, "a CSV file in UTF-8")
     except BadInput as error:
         for fault in error.faults:
             faults.add(
@@ -116,7 +117,7 @@ def pairs(
 def _nearest(name: str, known: Mapping[str, int], faults: Faults) -> str:
     """The name wanted; among many names, the nearest is searched for the first few faults only."""
     few = len(known) <= 1000 or len(faults.found) < SEARCHED
-    return nearest(name, known) if few and len(faults.found) < MOST else "a known name"
+    return nearest(name, known) if few and len(faults.found) < MOST_FAULTS else "a known name"
 
 
 def amounts(
@@ -152,4 +153,4 @@ def value(cell: str) -> Any:
     return cell
 
 
-__all__ = ["LARGEST", "amounts", "cell", "named", "pairs", "rows", "value"]
+__all__ = ["LARGEST_TABLE", "amounts", "cell", "named", "pairs", "rows", "value"]

@@ -15,7 +15,7 @@ import numpy as np
 from fairopt import storage
 from fairopt.errors import BadInput
 from fairopt.files import columns, own_rules, promises, quotas
-from fairopt.files.cells import LARGEST, amounts, cell, named, pairs, value
+from fairopt.files.cells import LARGEST_TABLE, amounts, cell, named, pairs, value
 from fairopt.files.folder_writing import RESERVED, write_folder
 from fairopt.files.modes import read_modes
 from fairopt.instance.fields import CURVES
@@ -54,7 +54,7 @@ def _quickly(folder: Path, resources: Mapping[str, int]) -> dict[str, Any] | Non
         return None
     try:
         texts = {
-            stem: storage.read_text(folder / f"{stem}.csv", LARGEST, "a CSV file in UTF-8")
+            stem: storage.read_text(folder / f"{stem}.csv", LARGEST_TABLE, "a CSV file in UTF-8")
             for stem in ("servers", "users", "placement", "demand")
             if stem in ("servers", "users") or storage.there(folder / f"{stem}.csv")
         }

@@ -17,7 +17,8 @@ from fairopt.allocation.writing import SCHEMA
 from fairopt.instance import Floats, Instance, sealed
 from fairopt.instance.reading import AMOUNT, Faults, known_keys, nearest, number, shown, table
 
-LARGEST = 256 * storage.MEBIBYTE
+LARGEST_HELD = 256 * storage.MEBIBYTE
+"""most bytes of a table of what is held"""
 WANTED = "a table of user, server, tasks in CSV or JSON, or an answer of fairopt"
 _COLUMNS = ("user", "server", "mode", "tasks")
 Row = tuple[str, Mapping[str, Any]]
@@ -46,7 +47,7 @@ def read_held(path: str | os.PathLike[str], instance: Instance) -> HeldTasks:
     ------
     BadInput : with every fault of the table, each with its place.
     """
-    content = storage.read_text(path, LARGEST, WANTED)
+    content = storage.read_text(path, LARGEST_HELD, WANTED)
     faults = Faults(storage.source_name(path))
     rows = _json(content, faults) if content.lstrip()[:1] in ("[", "{") else _csv(content, faults)
     return _filled(rows, instance, faults)

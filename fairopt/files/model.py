@@ -41,7 +41,7 @@ from fairopt.instance.reading import (
     text,
 )
 
-LARGEST = 32 * storage.MEBIBYTE
+LARGEST_MODEL = 32 * storage.MEBIBYTE
 """most bytes of a file; a larger instance is a folder of CSV files"""
 
 _HEAD = ("title", "source", "resources", "cards", "zones", "case", "dynamics", "cluster")
@@ -188,7 +188,7 @@ def _looks_like_path(given: str) -> bool:
 
 
 def _text(path: str | os.PathLike[str]) -> str:
-    return storage.read_text(path, LARGEST, "a model file in TOML")
+    return storage.read_text(path, LARGEST_MODEL, "a model file in TOML")
 
 
 DEEPEST = 16
@@ -304,7 +304,7 @@ def _folder(folder: Path, name: str) -> Model:
 
 def _cluster(path: Path) -> Any:
     """What `fairopt import` kept beside a folder; `fairopt plan` reads it further."""
-    content = storage.read_text(path, LARGEST, "what fairopt import wrote, in JSON")
+    content = storage.read_text(path, LARGEST_MODEL, "what fairopt import wrote, in JSON")
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:

@@ -12,7 +12,7 @@ import numpy as np
 from fairopt.errors import Fault
 from fairopt.instance import Bools, Floats
 from fairopt.instance.labels import nearest
-from fairopt.instance.partition import MOST, Partition
+from fairopt.instance.partition import MOST_ALIKE, Partition
 
 DEFAULTS = {"weight": 1.0, "limit": np.inf}
 PLACEMENT = "placement."
@@ -98,7 +98,7 @@ class TableReading:
         except pa.ArrowInvalid:
             cells = column.to_pylist()
         bad = [n for n, cell in enumerate(cells) if cell is not None and not _is_number(cell)]
-        for n in bad[:MOST]:
+        for n in bad[:MOST_ALIKE]:
             self.add(name, n, f"the text {str(cells[n])[:40]!r}", "a number")
         wrong = set(bad)
         values = [
@@ -110,7 +110,7 @@ class TableReading:
     def _yes(self, name: str, batch: Any) -> Bools:
         """Cells that say yes or no."""
         cells = [str(cell).strip().lower() for cell in batch[name].to_pylist()]
-        for n in [n for n, cell in enumerate(cells) if cell not in WORDS][:MOST]:
+        for n in [n for n, cell in enumerate(cells) if cell not in WORDS][:MOST_ALIKE]:
             self.add(name, n, cells[n], "true or false")
         return np.array([WORDS.get(cell, True) for cell in cells], dtype=bool)
 
@@ -126,7 +126,7 @@ class TableReading:
             on, unknown = known[key]
             found[n, on] = True
             bad += bool(unknown)
-            if unknown and bad <= MOST:
+            if unknown and bad <= MOST_ALIKE:
                 wanted = nearest(unknown[0], list(self.servers))
                 self.add("servers", n, f"the unknown server {unknown[0]!r}", wanted)
         return found

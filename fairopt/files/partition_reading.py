@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairopt import arrays, storage
 from fairopt.errors import BadInput, Fault, MissingExtra
 from fairopt.instance import Floats
-from fairopt.instance.partition import MOST, Partition
+from fairopt.instance.partition import MOST_ALIKE, Partition
 
 OPTIONAL = ("placement", "weight", "limit")
 
@@ -112,7 +112,7 @@ def _yes_or_no(place: str, values: NDArray[Any]) -> list[Fault]:
     bad = np.flatnonzero(~right.all(axis=tuple(range(1, values.ndim))))
     return [
         Fault(f"{place}, user {n + 1}", str(np.asarray(values[n]).tolist()), "true or false")
-        for n in bad[:MOST].tolist()
+        for n in bad[:MOST_ALIKE].tolist()
     ]
 
 

@@ -66,7 +66,7 @@ def partition_tables(
     if size < 1:
         faults.append(Fault("users", f"{size}", "at least 1 a partition"))
     try:
-        rows = _Servers(Path(servers))
+        rows = _ServersRead(Path(servers))
         tables = _tables(users)
     except BadInput as error:
         raise BadInput([*faults, *error.faults], error.source) from None
@@ -91,11 +91,11 @@ def partition_tables(
     return Partitions(path)
 
 
-class _Servers:
+class _ServersRead:
     """Names, capacity (I, R) and count (I,) of `servers.csv`."""
 
     def __init__(self, path: Path) -> None:
-        text = storage.read_text(path, cells.LARGEST, "a CSV file in UTF-8")
+        text = storage.read_text(path, cells.LARGEST_TABLE, "a CSV file in UTF-8")
         header = next(csv.reader(io.StringIO(text, newline="")), [])
         self.resources = {
             name: r

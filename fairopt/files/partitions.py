@@ -24,7 +24,7 @@ from fairopt.files import partition_reading as reading
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.instance.partition import Partition
 
-LARGEST = 2.0**53
+LARGEST_COUNT = 2.0**53
 """a number of machines from which not every whole number is one of floating point"""
 _FILE = re.compile(r"(demand|placement|weight|limit|users)-(\d{5})\.(npy|parquet)")
 
@@ -72,7 +72,7 @@ class Partitions:
         if not storage.there(path):
             return np.ones(len(self.capacity), dtype=np.int64)
         given = arrays.read(path, "whole numbers (servers,)")
-        whole = (given >= 1) & (given < LARGEST) & (given == np.floor(given))
+        whole = (given >= 1) & (given < LARGEST_COUNT) & (given == np.floor(given))
         if given.shape != self.capacity.shape[:1] or not whole.all():
             raise BadInput([Fault("count.npy", "other numbers", "whole numbers >= 1, (I,)")])
         return given.astype(np.int64)

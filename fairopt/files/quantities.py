@@ -20,11 +20,12 @@ WANTED = 'a quantity such as "500m", "2", "1.5Gi" or "1e3", not below 0'
 _FORM = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?", re.ASCII)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {f"{letter}i": 10 * (k + 1) for k, letter in enumerate("KMGTPE")}
-_MOST = 2**63 - 1
+_LARGEST_BINARY = 2**63 - 1
 """binary quantities are capped here"""
 _LONGEST = 64
 """longest text looked at, in characters"""
-_LARGEST = 10**30
+_LARGEST_QUANTITY = 10**30
+"""no quantity is larger"""
 _NANO = 10**9
 
 
@@ -50,7 +51,7 @@ def quantity(value: Any) -> Fraction:
     if isinstance(value, Decimal):
         value = str(value)
     elif isinstance(value, int) and not isinstance(value, bool):
-        value = str(value) if abs(value) < _LARGEST else "a number above 1e30"
+        value = str(value) if abs(value) < _LARGEST_QUANTITY else "a number above 1e30"
     if not isinstance(value, str):
         raise NoQuantity(shown(value))
     return _parsed(value.strip())
@@ -65,7 +66,7 @@ def _parsed(text: str) -> Fraction:
     exact = _valued(text, number, suffix or "")
     if sign == "-" and exact:
         raise NoQuantity(f"{shown(text)}, which is below 0")
-    if exact > _LARGEST:
+    if exact > _LARGEST_QUANTITY:
         raise NoQuantity(f"{shown(text)}, which is above 1e30")
     return Fraction(ceil(exact * _NANO), _NANO)
 
@@ -74,7 +75,7 @@ def _valued(text: str, number: str, suffix: str) -> Fraction:
     """The value of a number with its suffix, before it is rounded."""
     mantissa = Fraction(f"0{number}" if number.startswith(".") else number.rstrip("."))
     if suffix in _BINARY:
-        return min(mantissa * (1 << _BINARY[suffix]), Fraction(_MOST))
+        return min(mantissa * (1 << _BINARY[suffix]), Fraction(_LARGEST_BINARY))
     if not mantissa:
         return mantissa
     power = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:] or 0) if suffix else 0

@@ -110,6 +110,7 @@ def _users(
     if by_server_anyway or _any_has(people, "demand_on"):
         by_server = np.zeros(size)
     for n, (key, row) in enumerate(people.items()):
+        # nothing is raised here: a reader is told the faults of all users at once
         here = f"users.{key}"
         row = table(row, here, faults)
         known_keys(row, _USER, here, faults)

@@ -205,6 +205,7 @@ class ServerFirst:
             which, factor = self._fitting(position)
             if not may.all():
                 which, factor = which[may[which]], factor[may[which]]
+            # nobody fits: what is left of a machine only falls, so nobody will
             if not len(which):
                 machines.close(position)
                 continue

@@ -133,9 +133,9 @@ def _stops(
 
 FULL = 1e-6
 """a resource of which a smaller part is free counts as full"""
-NEAR = 1e-6
+EQUALLY_CHEAP = 1e-6
 """servers whose prices of a unit of share differ by a smaller part are equally cheap"""
-LEAST = 1e-9
+LEAST_COST = 1e-9
 """a share that costs a smaller part of all money of a level costs nothing there"""
 
 
@@ -181,11 +181,11 @@ def _full_and_priced(
         cheapest = cost.min(axis=1)
         # tasks at their dearest count: of a user without tasks the price alone would say nothing
         share = max(float(totals[n]), 1e-300) * float(score[n][eligible].max())
-        paying = np.flatnonzero(cheapest * share > LEAST * money)
+        paying = np.flatnonzero(cheapest * share > LEAST_COST * money)
         if not len(paying):
             return needs
         k = paying[0]
-        near = cost[k] <= cheapest[k] * (1 + NEAR)
+        near = cost[k] <= cheapest[k] * (1 + EQUALLY_CHEAP)
         part = prices[k] * demand / np.where(eligible, score[n], 1.0)[:, None]
-        priced: Bools = needs & near[:, None] & (part > LEAST * cheapest[k])
+        priced: Bools = needs & near[:, None] & (part > LEAST_COST * cheapest[k])
     return priced if priced.any() else needs

@@ -47,7 +47,7 @@ from fairopt.formulas.gathered import (
 from fairopt.formulas.lent import ends, shutting
 from fairopt.instance import Bools, Floats, Instance, Ints
 
-SAME = 1e-6
+SAME_PRICE = 1e-6
 """prices that differ by at most this part of the largest are the same, whoever solved"""
 
 
@@ -181,7 +181,7 @@ class Lowered:
         """() value of all that is priced: rhs times price, and the most that flows can bring."""
         drift = -(self.matrix.T @ price)[self.columns :]
         # prices of two nodes between which flows have no bound differ by rounding only
-        drift[np.abs(drift) <= SAME * price.max(initial=0.0)] = 0.0
+        drift[np.abs(drift) <= SAME_PRICE * price.max(initial=0.0)] = 0.0
         with np.errstate(invalid="ignore"):
             brought = np.where(drift > 0, drift * self.high, drift * self.low)
         return np.asarray(self.rhs @ price + np.where(drift == 0, 0.0, brought).sum())

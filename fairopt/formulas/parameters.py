@@ -25,7 +25,7 @@ REFILLS = ("refill", "algorithm-1")
 BOTTLENECKS = ("levels", "milp", "enumeration")
 MEASURES = ("sum", "dominant")
 OVERS = ("floor", "above", "proportion")
-MOST = 1e150
+LARGEST_PARAMETER = 1e150
 """the largest parameter: the product of two of them must not overflow"""
 STEEPEST = 1e8
 """the largest g of a trade-off: e^690 is the end of floating point, so that from 7e8 on two levels
@@ -45,14 +45,14 @@ class ParameterRange(NamedTuple):
 
 
 def amount(value: Any) -> float | None:
-    """`value` as a float if it is a number from 0 to MOST; else None."""
+    """`value` as a float if it is a number from 0 to LARGEST_PARAMETER; else None."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return None
     try:
         number = float(value)
     except OverflowError:
         return None
-    return number if 0 <= number <= MOST else None
+    return number if 0 <= number <= LARGEST_PARAMETER else None
 
 
 def welfare(value: Any) -> float | None:
@@ -84,7 +84,9 @@ def _order(value: Any) -> bool:
     return value is None or (listed and all(isinstance(name, str) for name in value))
 
 
-_NUMBER = ParameterRange(f"{AMOUNT}, at most {MOST:g}", lambda value: amount(value) is not None)
+_NUMBER = ParameterRange(
+    f"{AMOUNT}, at most {LARGEST_PARAMETER:g}", lambda value: amount(value) is not None
+)
 _FLAG = ParameterRange("true or false", lambda value: isinstance(value, bool))
 _CRITERION = ParameterRange(
     f"one of {', '.join(CRITERIA)}, or a function (instance) -> scores",
@@ -176,7 +178,9 @@ def faults(name: str, given: Mapping[str, Any], scored: bool = False) -> list[Fa
 
 
 def _filling(name: str) -> dict[str, ParameterRange]:
-    step = ParameterRange(f"{POSITIVE}, at most {MOST:g}", lambda value: (amount(value) or 0.0) > 0)
+    step = ParameterRange(
+        f"{POSITIVE}, at most {LARGEST_PARAMETER:g}", lambda value: (amount(value) or 0.0) > 0
+    )
     if name == f"{FILL}optimum":
         return {"increment": step}
     tie = _one_of(TIES)

@@ -26,7 +26,7 @@ from fairopt.formulas.limits import in_limits_alone, limited
 from fairopt.instance import Floats, Instance, Ints, remembered
 
 NAME = "tradeoff"
-SAME = 1e-12
+SAME_WEIGHT = 1e-12
 """part by which the weights of a tree may differ from users' own"""
 
 
@@ -146,7 +146,7 @@ def beside_rows(instance: Instance, terms: Terms, who: str) -> bool:
     if tree.rank.any():
         raise UsageError(f"{who}: found priorities; wanted an instance without them")
     weight = leaf_weights(instance)
-    if (np.abs(weight / instance.weight - 1.0) > SAME).any():
+    if (np.abs(weight / instance.weight - 1.0) > SAME_WEIGHT).any():
         raise UsageError(
             f"{who}: found groups whose weights are not those of their members together; wanted "
             "such, as all users are compared with one another, or none"

@@ -28,7 +28,7 @@ import numpy as np
 
 from fairopt.instance import Bools, Ints
 
-SAME = 1e-12
+SAME_TARGET = 1e-12
 """relative difference that is rounding: a user whose target is within it of what it holds moves"""
 SAME_DECIMALS = Decimal("1e-26")
 """the same of decimals, which stand for numbers of two floats"""
@@ -68,7 +68,7 @@ class TargetTree:
     def tolerance(self) -> Any:
         """0 for fractions."""
         if self.use.dtype != object:
-            return SAME
+            return SAME_TARGET
         return SAME_DECIMALS if isinstance(self.weight[0], Decimal) else 0
 
     def summed(self, per_leaf: Array) -> Array:

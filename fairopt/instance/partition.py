@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fairopt.errors import Fault
 from fairopt.instance.fields import Bools, Floats
 
-MOST = 5
+MOST_ALIKE = 5
 """faults listed of each kind and partition"""
 
 
@@ -78,7 +78,7 @@ class Partition:
         return [
             Fault(f"{place}, user {first + n + 1}, {name}", _shown(getattr(self, name)[n]), want)
             for name, bad, want in rules
-            for n in np.flatnonzero(bad)[:MOST].tolist()
+            for n in np.flatnonzero(bad)[:MOST_ALIKE].tolist()
         ]
 
 

@@ -14,7 +14,7 @@ from fairopt.errors import BadInput, Fault
 from fairopt.instance import Instance
 from fairopt.instance.labels import nearest
 
-MOST = 100
+MOST_FAULTS = 100
 """most faults reported; a file of another kind may have millions"""
 
 AMOUNT = "a finite number >= 0"
@@ -37,8 +37,8 @@ class Faults:
         return bool(self.found)
 
     def add(self, place: str, found: str, wanted: str) -> None:
-        """Add a fault; beyond MOST only their number is kept."""
-        if len(self.found) < MOST:
+        """Add a fault; beyond MOST_FAULTS only their number is kept."""
+        if len(self.found) < MOST_FAULTS:
             self.found.append(Fault(place, found, wanted))
         else:
             self.more += 1
@@ -212,7 +212,7 @@ __all__ = [
     "AMOUNT",
     "FINITE",
     "LIMIT",
-    "MOST",
+    "MOST_FAULTS",
     "POSITIVE",
     "UNBOUNDED",
     "WHOLE",

@@ -19,7 +19,7 @@ from fairopt.errors import UsageError
 from fairopt.instance import Floats
 from fairopt.kkt.table import ConditionsTable, named
 
-NEAR = 1e-6
+SAME_LEVEL = 1e-6
 """levels nearer than this, relative, are equal, and a resource is full of which less is left"""
 
 
@@ -63,7 +63,7 @@ def _rows(alloc: Allocation, x: Floats, level: Floats) -> tuple[Any, Floats]:
     inst = alloc.instance
     holds = (x[:, :, None] > 0) & (inst.demand_by_server > 0)
     top = np.where(holds, level[:, :, None], 0.0).max(axis=0)
-    return (inst.pool > 0) & (alloc.utilisation >= 1 - NEAR), top
+    return (inst.pool > 0) & (alloc.utilisation >= 1 - SAME_LEVEL), top
 
 
 def _stop(
@@ -72,10 +72,10 @@ def _stop(
     """The bottlenecks of user n on server i, and the largest level of a holder of them."""
     inst = alloc.instance
     needs = full[i] & (inst.demand_by_server[n, i] > 0)
-    found = np.flatnonzero(needs & (top[i] <= level[n, i] * (1 + NEAR)))
+    found = np.flatnonzero(needs & (top[i] <= level[n, i] * (1 + SAME_LEVEL)))
     if len(found):
         return ", ".join(inst.resources[r] for r in found), float(top[i, found].max())
-    if alloc.totals[n] >= inst.limit[n] * (1 - NEAR):
+    if alloc.totals[n] >= inst.limit[n] * (1 - SAME_LEVEL):
         return "its limit", None
     return "none", float(top[i, needs].min()) if needs.any() else None
 
@@ -99,11 +99,11 @@ def _largest(alloc: Allocation) -> ConditionsTable:
     if len(inst.servers) != 1:
         raise UsageError(f"kkt: found {len(inst.servers)} servers under bmf; wanted one")
     part = inst.part_of_row()[:, 0] * alloc.totals[:, None] / inst.weight[:, None]
-    top, full = part.max(axis=0), (inst.pool[0] > 0) & (alloc.utilisation[0] >= 1 - NEAR)
+    top, full = part.max(axis=0), (inst.pool[0] > 0) & (alloc.utilisation[0] >= 1 - SAME_LEVEL)
     stops = []
     for n in range(len(inst.users)):
-        own = full & (part[n] > 0) & (part[n] >= top * (1 - NEAR))
-        limited = alloc.totals[n] >= inst.limit[n] * (1 - NEAR)
+        own = full & (part[n] > 0) & (part[n] >= top * (1 - SAME_LEVEL))
+        limited = alloc.totals[n] >= inst.limit[n] * (1 - SAME_LEVEL)
         names = ", ".join(inst.resources[r] for r in np.flatnonzero(own))
         stops.append(names or ("its limit" if limited else "none"))
     pairs = {

@@ -21,7 +21,7 @@ from fairopt.kkt.table import ConditionsTable, constraints, priced, trimmed
 
 TIE = 1e-9
 """levels whose relative difference is at most this are one level"""
-LEAST = 1e-9
+LEAST_PAID = 1e-9
 """a user that pays less than this part of all money has no multiplier"""
 CONDITION = "nu = cost - gain >= 0, and 0 where x > 0; w > 0 only at the level or frozen below it"
 
@@ -46,7 +46,7 @@ def multipliers(alloc: Allocation, prices: Floats) -> tuple[float, Floats, Float
     for k in np.flatnonzero(alloc.totals >= inst.limit * (1 - TIE)):
         mu[k], cheapest[k] = _of_limit(cost[k], score[k], alloc.tasks[k])
     money = float((prices * inst.pool).sum())
-    paying = cheapest * alloc.shares > LEAST * money
+    paying = cheapest * alloc.shares > LEAST_PAID * money
     if not paying.any():
         return float(alloc.levels.min()), np.zeros(len(inst.users)), mu, 0.0
     w = np.where(paying, cheapest * inst.weight, 0.0)

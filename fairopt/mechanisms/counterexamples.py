@@ -133,7 +133,7 @@ def _rounded(value: Any, digits: int) -> Any:
     return float(rounded(value, digits)) if isinstance(value, float) else value
 
 
-LEAST = 1e-2
+LEAST_RESIDUAL = 1e-2
 """least residual while shrinking, unless the violation found is smaller"""
 BUDGET = 250
 """instances tried while shrinking"""
@@ -180,7 +180,7 @@ def examples(table: dict[str, tuple[Mechanism, dict[str, Cell]]]) -> list[Exampl
             if cell.holds or name == OWN_PARETO:
                 continue
             assert cell.instance is not None
-            if any(_serves(example, mechanism, name, LEAST) for example in known):
+            if any(_serves(example, mechanism, name, LEAST_RESIDUAL) for example in known):
                 continue
             example = _shrunk(mechanism, name, cell)
             example.name = f"{name}-{len(known) + 1}"
@@ -232,7 +232,7 @@ def _serves(example: Example, mechanism: Mechanism, name: str, least: float) -> 
 
 def _shrunk(mechanism: Mechanism, name: str, cell: Cell) -> Example:
     assert cell.instance is not None
-    least = min(2 * LEAST, 0.5 * cell.residual)
+    least = min(2 * LEAST_RESIDUAL, 0.5 * cell.residual)
     change = Change(name, cell.found) if name in NOTION_PROPERTIES else None
 
     # prefer a model that `solve` certifies; the search may have found one that it does not

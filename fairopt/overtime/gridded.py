@@ -10,7 +10,7 @@ import numpy as np
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.overtime.logs import Log, together
-from fairopt.overtime.waiting import MOST, WaitingJobs
+from fairopt.overtime.waiting import MOST_SLICES, WaitingJobs
 
 
 def gridded(
@@ -48,9 +48,9 @@ def grid(span: tuple[float, float], length: float) -> tuple[float, int]:
     """
     start = math.floor(span[0] / length) * length
     many = (span[1] - start) / length
-    if not many <= MOST:
+    if not many <= MOST_SLICES:
         raise UsageError(
-            f"slice: found {many:,.6g} slices of {length:g} h; wanted at most {MOST:,}"
+            f"slice: found {many:,.6g} slices of {length:g} h; wanted at most {MOST_SLICES:,}"
         )
     return start, max(1, math.ceil(many - 1e-9))
 

@@ -14,7 +14,7 @@ from fairopt.errors import BadInput
 from fairopt.files.mistaken import taken_for_another
 from fairopt.instance import Instance
 from fairopt.instance.reading import Faults, nearest
-from fairopt.overtime.logs import LARGEST, time_of
+from fairopt.overtime.logs import LARGEST_LOG, time_of
 from fairopt.overtime.waiting import WaitingJobs
 
 COLUMNS = ("arrival", "alone")
@@ -36,7 +36,7 @@ def read_jobs(path: str | os.PathLike[str], instance: Instance) -> WaitingJobs:
     ------
     BadInput : with every fault of the table, each with its line.
     """
-    content = storage.read_text(path, LARGEST, f"a CSV table of {', '.join((*COLUMNS, *MORE))}")
+    content = storage.read_text(path, LARGEST_LOG, f"a CSV table of {', '.join((*COLUMNS, *MORE))}")
     faults = Faults(storage.source_name(path))
     mistaken = taken_for_another(
         content, f"a CSV table of {', '.join((*COLUMNS, *MORE))}", tables=False

@@ -25,7 +25,8 @@ from fairopt.files.mistaken import taken_for_another
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.instance.reading import Faults, nearest
 
-LARGEST = 1024 * storage.MEBIBYTE
+LARGEST_LOG = 1024 * storage.MEBIBYTE
+"""most bytes of a log"""
 HELD = ("time", "user", "mode", "server", "tasks")
 WANTED = ("time", "user", "tasks")
 
@@ -93,7 +94,7 @@ def read_log(path: str | os.PathLike[str], instance: Instance, wants: bool = Fal
     """
     columns = WANTED if wants else HELD
     wanted = f"a CSV table of {', '.join(columns)}"
-    content = storage.read_text(path, LARGEST, wanted)
+    content = storage.read_text(path, LARGEST_LOG, wanted)
     faults = Faults(storage.source_name(path))
     mistaken = taken_for_another(content, wanted, tables=False)
     if mistaken is not None:
@@ -169,6 +170,7 @@ def log_of(
         if tasks is None:
             faults.add(f"{place}, tasks", repr(row["tasks"]), "a number >= 0")
             continue
+        # hours are counted from the earliest date, which only the last row tells
         if isinstance(when, datetime):
             first = when if first is None else min(first, when)
             stamps.append((when, len(found)))

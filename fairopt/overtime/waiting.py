@@ -28,7 +28,7 @@ DONE = 1e-6
 """part of a job's work that rounding may leave"""
 IDLE = 1000
 """slices in a row in which nothing is served and nobody comes, after which jobs wait for ever"""
-MOST = 100_000
+MOST_SLICES = 100_000
 """most slices"""
 
 
@@ -103,13 +103,13 @@ def run(
     start = math.floor(jobs.span[0] / hours) * hours
     ways = instance.ways
     slow = np.minimum.reduceat(ways.speed, ways.first).tolist()
-    lines = [_Line(jobs, np.flatnonzero(jobs.user == n), slow[n]) for n in range(users)]
+    lines = [_JobLine(jobs, np.flatnonzero(jobs.user == n), slow[n]) for n in range(users)]
     book_of = Slices(instance, book, notion, hours, journal, alone=False)
     end = np.full(len(jobs.user), np.inf)
     wants: list[Floats] = []
     held: list[Floats] = []
     idle = ended = 0
-    while ended < len(end) and idle < IDLE and len(wants) < MOST:
+    while ended < len(end) and idle < IDLE and len(wants) < MOST_SLICES:
         begin = start + len(wants) * hours
         could = np.array([line.could(begin, begin + hours) for line in lines])
         given = book_of.next(could / hours, None)[1]
@@ -125,7 +125,7 @@ def run(
     return Ran(end, np.array(wants), np.array(held))
 
 
-class _Line:
+class _JobLine:
     """The jobs of one user in the order in which they came. slow : its least speed."""
 
     def __init__(self, jobs: WaitingJobs, own: Ints, slow: float) -> None:

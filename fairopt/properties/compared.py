@@ -16,7 +16,7 @@ from fairopt.instance import Bools, Floats, Instance, Ints
 from fairopt.instance.quotas.alone import most_output
 
 Property = Callable[[Allocation], Check]
-NEAR = 1e-6
+NEAR_LIMIT = 1e-6
 """a limit of which a smaller part is free counts as reached"""
 
 
@@ -58,9 +58,9 @@ def demanded(inst: Instance, n: int, always: bool = False) -> Bools:
 def wanting(alloc: Allocation) -> Bools:
     """(N, I) where a user may run and is below its limits: where it could use more."""
     inst = alloc.instance
-    found: Bools = inst.eligible & (alloc.totals < inst.limit * (1 - NEAR))[:, None]
+    found: Bools = inst.eligible & (alloc.totals < inst.limit * (1 - NEAR_LIMIT))[:, None]
     if inst.limit_on is not None:
-        found &= alloc.tasks < inst.limit_on * (1 - NEAR)
+        found &= alloc.tasks < inst.limit_on * (1 - NEAR_LIMIT)
     return found
 
 

@@ -70,7 +70,7 @@ def told(progress: Callable[[int, int], None] | None) -> Iterator[None]:
         _TOLD.reset(before)
 
 
-class _Spent(Exception):
+class _TrialsSpent(Exception):
     """All trials are used up."""
 
 
@@ -103,7 +103,7 @@ class PointSearch:
         if len(starts) > most:
             kept = np.unique(np.linspace(0, len(starts) - 1, most).round().astype(int))
             starts = [starts[k] for k in kept]
-        with suppress(_Spent):
+        with suppress(_TrialsSpent):
             for point in starts:
                 self._try(*point)
             if draw is not None:
@@ -153,7 +153,7 @@ class PointSearch:
 
     def _try(self, what: Any, numbers: Floats) -> float:
         if self.tried >= self.trials:
-            raise _Spent
+            raise _TrialsSpent
         self.tried += 1
         if (told := _TOLD.get()) is not None:
             told(self.tried, self.trials)

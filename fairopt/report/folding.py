@@ -8,7 +8,7 @@ from typing import Any
 from fairopt.report.tables import GAP, table_text
 from fairopt.report.words import WIDTH
 
-LEAST = 24
+LEAST_WIDTH = 24
 """no list is cut to lines shorter than this"""
 
 
@@ -43,7 +43,7 @@ def _rooms(wanted: Sequence[int], room: int) -> list[int]:
     found = [0] * len(wanted)
     order = sorted(range(len(wanted)), key=lambda k: wanted[k])
     for done, k in enumerate(order):
-        found[k] = max(LEAST, min(wanted[k], (room - sum(found)) // (len(order) - done)))
+        found[k] = max(LEAST_WIDTH, min(wanted[k], (room - sum(found)) // (len(order) - done)))
     return found
 
 

@@ -8,7 +8,7 @@ from fairopt.allocation import Allocation
 from fairopt.instance import Instance
 from fairopt.report.words import clipped, listed, number
 
-SAME = 1e-9
+SAME_PRICE = 1e-9
 """prices that differ by at most this part of the largest are the same"""
 
 
@@ -74,12 +74,12 @@ def against_nodes(instance: Instance) -> list[str]:
         typed = float(row.nominal.sum())
         what = instance.resources[row.resource]
         what += "" if row.flavor is None else f" on {row.flavor}"
-        if typed > there * (1 + SAME):
+        if typed > there * (1 + SAME_PRICE):
             lines.append(
                 f"quotas name {number(typed)} {what}, but its nodes have {number(there)}: "
                 "not all quotas can be held at once"
             )
-        elif typed < there * (1 - SAME):
+        elif typed < there * (1 - SAME_PRICE):
             lines.append(
                 f"quotas name {number(typed)} {what} of {number(there)} on its nodes: "
                 f"{number(there - typed)} are nobody's and stay unused"
@@ -96,10 +96,10 @@ def node_prices(alloc: Allocation) -> list[str]:
     groups = len(inst.tree.nodes) - len(inst.tree.leaf)
     for row, price in zip(inst.tree.quotas, alloc.node_prices, strict=True):
         top = float(price.max())
-        if top <= 0 or np.ptp(price) <= SAME * top:
+        if top <= 0 or np.ptp(price) <= SAME_PRICE * top:
             continue
-        base = float(price[0]) if price[0] > SAME * top else 0.0
-        apart = np.flatnonzero(np.abs(price - base) > SAME * top)
+        base = float(price[0]) if price[0] > SAME_PRICE * top else 0.0
+        apart = np.flatnonzero(np.abs(price - base) > SAME_PRICE * top)
         named = [k for k in apart.tolist() if k < groups] or apart.tolist()
         what = inst.resources[row.resource] + ("" if row.flavor is None else f" on {row.flavor}")
         told = [f"{inst.tree.nodes[k]} {price[k] - base:+.4g}" for k in named]

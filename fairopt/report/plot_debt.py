@@ -10,7 +10,7 @@ from fairopt.report.plot_data import Line, Panel
 from fairopt.report.plot_lines import draw_lines
 from fairopt.report.plot_style import clipped, file_format, save, styled
 
-MOST = 8
+MOST_LINES = 8
 """most users with a line: those to whom most is owed, or who hold most that is another's"""
 PANELS = 6
 
@@ -59,7 +59,7 @@ def _users(replays: Sequence[Mapping[str, Any]]) -> list[str]:
         )
         for one in replays[0]["users"]
     }
-    first = sorted(size, key=lambda name: -size[name])[:MOST]
+    first = sorted(size, key=lambda name: -size[name])[:MOST_LINES]
     return [name for name in size if name in first]
 
 

@@ -217,6 +217,7 @@ def name_ends(axes: Axes, ends: Sequence[End]) -> None:
     floor = float(axes.bbox.y0) * points
     place = spread(want, APART, floor, floor + float(axes.bbox.height) * points)
     for end, at, to in zip(ends, want, place, strict=True):
+        # beside the axes everything is in points: names would move apart with the scale of the data
         up = to - at
         axes.annotate(
             "",

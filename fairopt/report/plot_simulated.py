@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Curves = Mapping[str, Mapping[str, Sequence[float | None]]]
 """title of a panel -> name of a line -> its values, None where there is none"""
-MOST = 6
+MOST_PANELS = 6
 """most panels in one picture"""
 
 
@@ -114,9 +114,9 @@ def intervals(runs: Runs, path: str | os.PathLike[str]) -> None:
 def check_servers(path: str | os.PathLike[str], instance: Instance) -> None:
     """Before any work is done, raise UsageError for a picture that cannot be drawn."""
     file_format(path)
-    if len(instance.servers) > MOST:
+    if len(instance.servers) > MOST_PANELS:
         found = f"a model of {len(instance.servers)} servers"
-        raise UsageError(f"plot: found {found}; wanted at most {MOST}")
+        raise UsageError(f"plot: found {found}; wanted at most {MOST_PANELS}")
 
 
 def servers(

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairopt.errors import UsageError
 from fairopt.filling.compared import text
-from fairopt.report.replay_text import MOST, number
+from fairopt.report.replay_text import MOST_USERS, number
 
 SCHEMA = "fairopt/replay/diff/v1"
 
@@ -68,15 +68,15 @@ def words(found: Mapping[str, Any]) -> str:
     waits = all(row[k]["half_below"] is not None for row in found["users"] for k in _SIDES)
     head = ["user", "held", "then", "owed", "then", "change"]
     rows = []
-    for row in found["users"][:MOST]:
+    for row in found["users"][:MOST_USERS]:
         a, b = (row[k] for k in _SIDES)
         cells = [a["held"], b["held"], a["owed"], b["owed"], b["owed"] - a["owed"]]
         cells += [a["half_below"], b["half_below"]] if waits else []
         rows.append([row["user"], *(number(x) for x in cells)])
     head += ["finish-time fairness, half below", "then"] if waits else []
     lines = [f"before: {first}; then: {second}; {found['unit']}", "", text(head, rows, "terminal")]
-    if len(found["users"]) > MOST:
-        lines.append(f"and {len(found['users']) - MOST} more users")
+    if len(found["users"]) > MOST_USERS:
+        lines.append(f"and {len(found['users']) - MOST_USERS} more users")
     lines.append("")
     for key, name in (("held", "what was held"), ("ledger", "the policy")):
         a, b = found["ratios"][key]

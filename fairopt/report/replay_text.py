@@ -12,7 +12,7 @@ from fairopt.filling.compared import text
 from fairopt.overtime.horizon import Horizon
 from fairopt.overtime.replay import Replay
 
-MOST = 60
+MOST_USERS = 60
 """most users in a table"""
 TASKS, OUTPUT = "task-hours", "hours of output"
 """what is held and due is counted in, without and with modes"""
@@ -45,7 +45,7 @@ def replay_text(found: Replay, title: str) -> str:
     head = ["user", *columns]
     rows = [
         [found.instance.users[n], *(number(float(each[n])) for each in columns.values())]
-        for n in order[:MOST].tolist()
+        for n in order[:MOST_USERS].tolist()
     ]
     verdict = found.answer.certificate
     lines = [
@@ -57,8 +57,8 @@ def replay_text(found: Replay, title: str) -> str:
         "",
         text(head, rows, "terminal"),
     ]
-    if len(order) > MOST:
-        lines.append(f"and {len(order) - MOST} more users")
+    if len(order) > MOST_USERS:
+        lines.append(f"and {len(order) - MOST_USERS} more users")
     lines += ["", *_ratios(found.ratios, found.policy)]
     if found.finish is not None:
         lines.append(finish_words(found.finish))
@@ -72,7 +72,7 @@ FINISH = ["user", "jobs", "half below", "a tenth above", "worst", "above 1.05"]
 
 def finish_rows(of: Mapping[str, Mapping[str, float]]) -> list[list[str]]:
     """Finish-time fairness by user, those of the largest median first."""
-    order = sorted(of, key=lambda name: -of[name]["p50"])[:MOST]
+    order = sorted(of, key=lambda name: -of[name]["p50"])[:MOST_USERS]
     return [
         [
             name,
@@ -113,7 +113,7 @@ def horizon_text(whole: Horizon, answer: Allocation, title: str) -> str:
             number(float(plan[:, n] @ hours)),
             number(float(answer.shares[n])),
         ]
-        for n, user in enumerate(whole.base.users[:MOST])
+        for n, user in enumerate(whole.base.users[:MOST_USERS])
     ]
     verdict = answer.certificate
     lines = [
@@ -123,8 +123,8 @@ def horizon_text(whole: Horizon, answer: Allocation, title: str) -> str:
         "",
         text(["user", "wanted", "task-hours", "share"], rows, "terminal"),
     ]
-    if len(whole.base.users) > MOST:
-        lines.append(f"and {len(whole.base.users) - MOST} more users")
+    if len(whole.base.users) > MOST_USERS:
+        lines.append(f"and {len(whole.base.users) - MOST_USERS} more users")
     if answer.prices is not None and answer.prices.any():
         inst = whole.instance
         dear = np.argwhere(answer.prices > 1e-9 * answer.prices.max())

@@ -180,7 +180,7 @@ class AlphaLadder(Best):
         best = self.best
         assert best is not None and best.prices is not None and best.limit_prices is not None
         prices = best.prices, best.limit_prices
-        self.judge(LEAST, plain.least_last(self.question, best.shares, *prices))
+        self.judge(LEAST_MONEY, plain.least_last(self.question, best.shares, *prices))
         self.mended()
 
     def all_limited(self) -> bool:
@@ -285,7 +285,7 @@ class AlphaLadder(Best):
 
 
 SIMPLEX, LIMITS = "simplex, refined", "everybody at the limit"
-LEAST = "least money last"
+LEAST_MONEY = "least money last"
 OURS: tuple[Rung[AlphaLadder], ...] = (
     Rung("interior, small", lambda part: True, AlphaLadder.small),
     Rung("pool", AlphaLadder.rough, AlphaLadder.one_pool),
@@ -301,7 +301,7 @@ OURS: tuple[Rung[AlphaLadder], ...] = (
     ),
     Rung("judged closely", AlphaLadder.short, AlphaLadder.closely),
     Rung("nearby", AlphaLadder.short, AlphaLadder.mended),
-    Rung(LEAST, lambda part: part.short() and part.steep(), AlphaLadder.least_last),
+    Rung(LEAST_MONEY, lambda part: part.short() and part.steep(), AlphaLadder.least_last),
     Rung(
         "prices, smoothed",
         lambda part: (

@@ -71,7 +71,7 @@ def _again(
         tasks[mine], kept[mine] = begun[mine], _cheap(instance, score, begun, one)[mine]
     tasks[capped], kept[capped] = before[capped], before[capped] > 0
     n, i = (part.astype(np.int64) for part in np.nonzero(kept))
-    held = _Held(instance, score, n, i)
+    held = _PairsHeld(instance, score, n, i)
     share = np.where(capped, np.where(instance.eligible, score, 0.0).max(axis=1), 0.0)
     share = share * np.where(capped, instance.limit, 0.0)
     told = []
@@ -116,7 +116,7 @@ def _capped(instance: Instance, score: Floats, start: Allocation) -> Bools:
     return found & np.isfinite(instance.limit)
 
 
-class _Held:
+class _PairsHeld:
     """The pairs (C,) that hold tasks, and rows (I, R) of all resources.
 
     uses : (C, R), part of each row of its server that a task takes.

@@ -32,7 +32,7 @@ NOTHING = 1e-15
 """part of what a user could have alone that is nothing"""
 FITS = 1e-9
 """part by which a row may be overrun: more is no rounding"""
-LARGEST = 700.0
+LARGEST_LOG = 700.0
 """log of the most that a unit of share is worth: more than any price"""
 KNOWN = ("max-min", "alpha-fair")
 
@@ -254,7 +254,7 @@ def _beyond(low: Lowered, price: Floats, log_w: Floats, alpha: float, asked: Ent
     if asked.added:
         return cost
     floor = np.where(asked.floor > 0, asked.floor, 1.0)  # others can rise
-    own: Floats = np.exp(np.minimum(log_w - log_w.max() - alpha * np.log(floor), LARGEST))
+    own: Floats = np.exp(np.minimum(log_w - log_w.max() - alpha * np.log(floor), LARGEST_LOG))
     return np.asarray(np.maximum(cost - own, 0.0))
 
 

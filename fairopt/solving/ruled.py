@@ -17,7 +17,7 @@ from fairopt.notions import Notion
 from fairopt.solving.best import Best, LadderVerdict
 from fairopt.solving.engines.programs import conic
 
-NEAR = 1e-9
+LARGEST_ERROR = 1e-9
 """largest error of an answer from a start; any other is solved anew"""
 TRIFLE = 1e-13
 """part of all tasks that is rounding"""
@@ -78,7 +78,7 @@ class RuledLadder(Best):
             return
         self.keep(step, near)
         step["status"] = "used"
-        if self.short() or self.error > NEAR:
+        if self.short() or self.error > LARGEST_ERROR:
             self.best, self.error, self.rank = None, np.inf, (True, np.inf, np.inf)
             step["status"] = "not close enough, solved anew"
 

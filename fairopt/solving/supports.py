@@ -17,7 +17,7 @@ from fairopt.instance import Instance, Ints
 from fairopt.notions import Tradeoff
 from fairopt.solving import solve
 
-MOST = 4096
+MOST_CHOICES = 4096
 """largest number of choices that are tried"""
 
 
@@ -82,8 +82,10 @@ def best_support(instance: Instance, notion: Tradeoff) -> Support:
         raise UsageError(f"notion: found {notion!r}; wanted a Tradeoff")
     choices = [_subsets(np.flatnonzero(row)) for row in instance.eligible]
     count = float(np.prod([float(len(c)) for c in choices]))
-    if count > MOST:
-        raise UsageError(f"instance: found {count:.3g} choices of pairs; wanted at most {MOST}")
+    if count > MOST_CHOICES:
+        raise UsageError(
+            f"instance: found {count:.3g} choices of pairs; wanted at most {MOST_CHOICES}"
+        )
     best: Allocation | None = None
     base, tried = -np.inf, 0
     for chosen in product(*choices):

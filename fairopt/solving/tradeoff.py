@@ -82,7 +82,7 @@ def answer(instance: Instance, notion: Tradeoff, score: Floats, how: How) -> All
     return Pulled(instance, notion, score, how.gap, moved).climb(rungs)
 
 
-NEAR = 1e-7
+NEAR_ENOUGH = 1e-7
 """an answer closer than this is not mended"""
 
 
@@ -130,7 +130,7 @@ class TradeoffLadder(Best):
 
     def near(self) -> bool:
         """Whether a nearby point may help: where the objective is curved."""
-        return self.error > NEAR and bool(self.terms.alpha)
+        return self.error > NEAR_ENOUGH and bool(self.terms.alpha)
 
     def small(self) -> None:
         """The method for small instances."""
@@ -145,7 +145,7 @@ class TradeoffLadder(Best):
 
     def nearby(self) -> None:
         """The nearby point."""
-        self.nearer(NEAR)
+        self.nearer(NEAR_ENOUGH)
 
     def same_as_alpha_fair(self) -> None:
         """Without penalties it is alpha-fairness of the dominant shares: that ladder's answer."""
@@ -181,14 +181,14 @@ class TradeoffLadder(Best):
 
 ALPHA_FAIR = "alpha-fair"
 NEARBY = Rung("nearby", TradeoffLadder.near, TradeoffLadder.nearby)
-SAME = Rung(
+SAME_AS_ALPHA_FAIR = Rung(
     ALPHA_FAIR, lambda ladder: ladder.plain and ladder.short(), TradeoffLadder.same_as_alpha_fair
 )
 OURS: tuple[Rung[TradeoffLadder], ...] = (
     Rung("interior, small", lambda ladder: True, TradeoffLadder.small),
     Rung("relative path", TradeoffLadder.short, TradeoffLadder.relative),
     NEARBY,
-    SAME,
+    SAME_AS_ALPHA_FAIR,
 )
 """our own engines, the fastest first"""
 
@@ -213,4 +213,4 @@ def rungs(ladder: TradeoffLadder, solver: str) -> Iterator[Rung[TradeoffLadder]]
         )
     yield NEARBY
     if solver not in ("auto", "highs"):
-        yield SAME
+        yield SAME_AS_ALPHA_FAIR

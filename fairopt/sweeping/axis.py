@@ -96,7 +96,7 @@ def _groups(instance: Instance) -> list[str]:
     return [] if instance.quotas is None else [group.name for group in instance.quotas.groups]
 
 
-MOST = 1_000_000
+MOST_POINTS = 1_000_000
 """most points on an axis, and in a grid"""
 FORMS = "START:STOP:COUNT, log:START:STOP:COUNT or a list A,B,C"
 
@@ -139,8 +139,8 @@ def _list(text: str, place: str, faults: list[Fault]) -> tuple[Any, ...]:
     if not all(parts):
         faults.append(Fault(place, repr(text), "a value between every two commas"))
         return ()
-    if len(parts) > MOST:
-        faults.append(Fault(place, f"{len(parts)} values", f"at most {MOST}"))
+    if len(parts) > MOST_POINTS:
+        faults.append(Fault(place, f"{len(parts)} values", f"at most {MOST_POINTS}"))
         return ()
     numbers = [_number(part) for part in parts]
     if any(x is not None and math.isnan(x) for x in numbers):
@@ -162,9 +162,11 @@ def _range(text: str, place: str, faults: list[Fault]) -> tuple[float, ...]:
         faults.append(Fault(place, repr(text), "finite ends"))
     elif log and not (start > 0 and stop > 0):
         faults.append(Fault(place, repr(text), "both ends > 0 on a logarithmic range"))
-    if not (2 <= count <= MOST and count == int(count)):
+    if not (2 <= count <= MOST_POINTS and count == int(count)):
         faults.append(
-            Fault(place, f"a count of {parts[2].strip()}", f"a whole number from 2 to {MOST}")
+            Fault(
+                place, f"a count of {parts[2].strip()}", f"a whole number from 2 to {MOST_POINTS}"
+            )
         )
     if len(faults) > before:
         return ()

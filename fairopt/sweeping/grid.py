@@ -15,7 +15,7 @@ from fairopt.instance.quotas import Quotas
 from fairopt.instance.reading import nearest
 from fairopt.notions import NOTIONS, Notion, make
 from fairopt.sweeping import axis
-from fairopt.sweeping.axis import MOST
+from fairopt.sweeping.axis import MOST_POINTS
 
 KINDS = {
     "weight": ("users",),
@@ -104,8 +104,8 @@ def faults_of(instance: Instance, notion: Notion, over: Mapping[str, Sequence[An
     """Every fault of a grid: unknown names, values out of range, too many points."""
     found: list[Fault] = []
     size = math.prod(len(values) for values in over.values())
-    if size > MOST:
-        found.append(Fault("--over", f"{size} combinations", f"at most {MOST}"))
+    if size > MOST_POINTS:
+        found.append(Fault("--over", f"{size} combinations", f"at most {MOST_POINTS}"))
     own = parameters_of(type(notion))
     for name, values in over.items():
         wrong = [*_name_faults(instance, notion, own, name)]

@@ -27,7 +27,7 @@ def load(path: str | os.PathLike[str]) -> Sweep:
     ------
     BadInput : with every fault of the file, each with its place.
     """
-    content = storage.read_text(path, answers.LARGEST, "a sweep in JSON")
+    content = storage.read_text(path, answers.LARGEST_ANSWER, "a sweep in JSON")
     source = storage.source_name(path)
     return sweep_of(mistaken.parsed(content, source, "a sweep in JSON"), source)
 

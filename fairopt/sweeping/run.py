@@ -22,7 +22,7 @@ from fairopt.sweeping.worker import Chunk, empty, solve_chunk
 
 SECONDS = 0.25
 """target time of a chunk: long beside the cost of sending it, short if it is lost"""
-LARGEST = 256
+LARGEST_CHUNK = 256
 """most points in a chunk"""
 SCHEMA, OLDER = "fairopt/sweep-points/v2", "fairopt/sweep-points/v1"
 """of resume files; version 1 holds no answers that could be judged"""
@@ -95,7 +95,7 @@ def sweep(
         refuse_unkeyed(points)
         journal = journal_of(resume)
     with journal or nullcontext():
-        rows = _Run(points, settings, measures, journal, progress, answers).rows(executor)
+        rows = _SweepRun(points, settings, measures, journal, progress, answers).rows(executor)
     found = [
         {"index": k, "parameters": point.parameters, "notion": point.plain, **row}
         for k, (point, row) in enumerate(zip(points, rows, strict=True))
@@ -121,7 +121,7 @@ def _sensible(settings: Mapping[str, Any]) -> None:
     check_settings(settings["solver"], settings["gap"])
 
 
-class _Run:
+class _SweepRun:
     """One sweep under way."""
 
     def __init__(
@@ -158,7 +158,7 @@ class _Run:
             with threads.one():
                 self._here(todo[1:])
         elif todo:
-            _Spread(executor, self.chunk, self.finish).run(todo)
+            _ChunkSender(executor, self.chunk, self.finish).run(todo)
         return [row for row in self.found if row is not None]
 
     def _known(self, key: str, k: int) -> dict[str, Any] | None:
@@ -220,7 +220,7 @@ class _Run:
         self.done += len(positions)
 
 
-class _Spread:
+class _ChunkSender:
     """Sends chunks to an executor, a few at a time, sized by how long the last ones took."""
 
     def __init__(
@@ -273,7 +273,7 @@ class _Spread:
             else:
                 self._lost(batch, error)
             return
-        self.size = max(1, min(LARGEST, int(SECONDS * len(batch) / max(seconds, 1e-9))))
+        self.size = max(1, min(LARGEST_CHUNK, int(SECONDS * len(batch) / max(seconds, 1e-9))))
         for k, row in zip(batch, rows, strict=True):
             self.finish(k, row)
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 
-class _Room(ModuleType):
+class _WholeModule(ModuleType):
     """The room, which is called as the function of the same name."""
 
     def __call__(self, *given: Any, **named: Any) -> Any:
@@ -20,4 +20,4 @@ class _Room(ModuleType):
         return whole(*given, **named)
 
 
-sys.modules[__name__].__class__ = _Room
+sys.modules[__name__].__class__ = _WholeModule

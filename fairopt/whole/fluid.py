@@ -12,11 +12,9 @@ import numpy as np
 
 from fairopt.highs import program, quiet
 from fairopt.instance import Floats
-from fairopt.whole.machines import MachineRow
+from fairopt.whole.machines import LARGEST_INTEGER, MachineRow
 from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import Problem
-
-_LARGEST = 2**62
 
 
 def spread(problem: Problem) -> Placement:
@@ -26,7 +24,7 @@ def spread(problem: Problem) -> Placement:
     for j, (own, tasks) in enumerate(zip(problem.classes, found, strict=True)):
         if not (own.kinds and own.count):
             continue
-        large = max(own.room) * max(1, own.count) >= _LARGEST
+        large = max(own.room) * max(1, own.count) >= LARGEST_INTEGER
         exact: Any = object if large else np.int64
         need = np.array([kind.need for kind in own.kinds], dtype=exact)
         room = np.array(own.room, dtype=exact)

@@ -64,7 +64,7 @@ def stayed(
             raise UsageError("held: found a user with several modes; wanted one way to run a task")
     faults = Faults("whole tasks")
     costs = tuple(
-        running.whole((cost or {}).get(name, 1), f"cost.{name}", faults, running.LARGEST)
+        running.whole((cost or {}).get(name, 1), f"cost.{name}", faults, running.LARGEST_COST)
         for name in users
     )
     for name in (cost or {}).keys() - set(users):

@@ -14,7 +14,8 @@ from fairopt.instance import Floats, Ints
 Amounts = Mapping[str, Fraction]
 Pattern = dict[int, int]
 """tasks by user on one machine"""
-_LARGEST = 2**62
+LARGEST_INTEGER = 2**62
+"""from which on amounts are integers of Python: numbers of 64 bits would overflow"""
 _PART = 12
 """machines are filled alike at most this part of them at a time"""
 
@@ -176,6 +177,6 @@ def integers(
         for own in both
     ]
     largest = max((value for row in rows for value in row), default=0)
-    table = np.array(rows, dtype=np.int64 if largest < _LARGEST else object)
+    table = np.array(rows, dtype=np.int64 if largest < LARGEST_INTEGER else object)
     table = table.reshape(len(both), len(resources))
     return table[: len(amounts)], table[len(amounts) :]

@@ -10,15 +10,15 @@ from fairopt.instance import Instance
 from fairopt.whole.asking import asking, searched
 from fairopt.whole.proof.answer import EXACT, Asked, WholeTasks
 
-MOST, LEVELS = "most", "levels"
-KINDS = (MOST, LEVELS)
+MOST_TASKS, LEVELS = "most", "levels"
+KINDS = (MOST_TASKS, LEVELS)
 _DENOMINATOR = 10**9
 """scores are the nearest fractions with no larger denominator: 1/3 is one third"""
 
 
 def optimum(
     instance: Instance,
-    kind: str = MOST,
+    kind: str = MOST_TASKS,
     criterion: str = "drf",
     seconds: float | None = None,
     **options: object,
@@ -57,11 +57,11 @@ def optimum(
     known = {key: options.pop(key) for key in own if key in options}
     first = asking(instance, [0] * len(instance.users), **known)  # type: ignore[arg-type]
     most = first.problem.asked
-    if kind == MOST:
+    if kind == MOST_TASKS:
         wanted = replace(first, due=tuple(map(Fraction, most)))
     else:
         wanted = _in_proportion(first, instance, criterion)
-    return searched(wanted, seconds=seconds, fewest=kind == MOST, **options)  # type: ignore[arg-type]
+    return searched(wanted, seconds=seconds, fewest=kind == MOST_TASKS, **options)  # type: ignore[arg-type]
 
 
 def _in_proportion(first: Asked, instance: Instance, criterion: str) -> Asked:

@@ -18,7 +18,7 @@ from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import Problem, Tasks
 from fairopt.whole.proof.staying import Staying, by_kind
 
-_MOST = 60_000
+_MOST_NUMBERS = 60_000
 """most numbers of tasks on single nodes for which all nodes are one program"""
 _SOME = 30
 """nodes that are filled again at a time"""
@@ -38,7 +38,7 @@ def every(
     """All nodes at once, one by one, where there are not too many."""
     problem = question.problem
     nodes = [(j, tasks) for j, count, tasks in begin.nodes() for _ in range(count)]
-    if sum(len(tasks) for _, tasks in nodes) > _MOST:
+    if sum(len(tasks) for _, tasks in nodes) > _MOST_NUMBERS:
         return None
     others = beside(problem, ())
     found = refilled(

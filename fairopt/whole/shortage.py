@@ -12,7 +12,7 @@ from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import Problem
 from fairopt.whole.rounding import filled
 
-_MOST = 3
+_MOST_RESOURCES = 3
 """resources of which there is most too little"""
 
 
@@ -115,4 +115,4 @@ def volumes(problem: Problem) -> list[PatternPrices]:
         short = claims.least_short(problem, price, prices.budget(problem)) if any(price) else 0
         if short:
             found.append((-short, r, prices))
-    return [prices for _, _, prices in sorted(found, key=lambda own: own[:2])[:_MOST]]
+    return [prices for _, _, prices in sorted(found, key=lambda own: own[:2])[:_MOST_RESOURCES]]

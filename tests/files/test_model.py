@@ -144,7 +144,7 @@ def test_a_file_of_200_mb_is_refused_at_once(name: str, tmp_path: Path) -> None:
 
 
 def test_standard_input_is_cut_off_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model, "LARGEST", 1000)
+    monkeypatch.setattr(model, "LARGEST_MODEL", 1000)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"#" * 5000)))
     with pytest.raises(fo.BadInput, match="^<stdin>: 1 fault"):
         fo.read("-")

@@ -20,7 +20,7 @@ cp = pytest.importorskip("cvxpy")
 TASKS = fo.MaxMin("tasks")
 LOG = fo.ProportionalFair()
 WAYS = [fo.Mode("slow"), fo.Mode("fast", demand=[0.5, 2.0], speed=1.5, servers=["x"])]
-LEAST = fo.Rule("least", least=0.3, terms=[fo.Term(["a"], ["y"])])
+LEAST_RULE = fo.Rule("least", least=0.3, terms=[fo.Term(["a"], ["y"])])
 LINK = fo.Rule("link", most=2.0, terms=[fo.Term(["a"]), fo.Term(["b"], times=2.0)])
 
 
@@ -65,7 +65,7 @@ KINDS = {
         "limit": [0.5 + 0.1 * (seed % 5), np.inf, np.inf],
         "start": [1.0, 0.0, 1.5],
     },
-    "rules": lambda seed: {"rules": [LEAST, LINK], "limit": [5.0, np.inf, 1.0]},
+    "rules": lambda seed: {"rules": [LEAST_RULE, LINK], "limit": [5.0, np.inf, 1.0]},
     "all": lambda seed: {
         "quotas": promised(seed),
         "modes": {"a": WAYS},

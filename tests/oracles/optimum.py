@@ -24,15 +24,15 @@ import numpy as np
 from .rows import Rows, exact
 
 DIGITS, STEPS = 160, 250
-NEAR = D("1e-15")
+NEAR_OPTIMUM = D("1e-15")
 """relative distance within which every optimum must be proved to be"""
 ZERO, ONE = D(0), D(1)
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """share, value (N,) floats: shares of every optimum to NEAR, the worth of a unit of share;
-    money (N,) each user's part of all money; tasks (K,) of the columns at a point that fits;
+    """share, value (N,) floats: shares of every optimum to NEAR_OPTIMUM, the worth of a unit of
+    share; money (N,) each user's part of all money; tasks (K,) of the columns at a point that fits;
     steps that it took."""
 
     share: np.ndarray
@@ -261,7 +261,7 @@ class _Path:
         return ONE / shrink if shrink > 1 else ONE
 
     def _proved(self, steps: int) -> Optimum | None:
-        """The shares, if every optimum is proved to have them to NEAR."""
+        """The shares, if every optimum is proved to have them to NEAR_OPTIMUM."""
         q, alpha = self.q, self.alpha
         x, y = self.z[: self.columns], self.z[self.columns :]
         x = np.array([max(v, ZERO) for v in x], dtype=object)
@@ -303,7 +303,7 @@ class _Path:
         money = _each(lambda r: r.exp(), self.log_w + (1 - alpha) * _logs(t0))
         eps += sum(abs((m / b - p) * (r - b)) for m, b, p, r in zip(money, t0, v, t, strict=True))
         eps += sum(m * loss((a / b).ln(), alpha) for m, a, b in zip(money, t, t0, strict=True))
-        near = min(loss(NEAR, alpha), loss(-NEAR, alpha))
+        near = min(loss(NEAR_OPTIMUM, alpha), loss(-NEAR_OPTIMUM, alpha))
         if eps < 0 or any(m * near <= eps for m in money):
             return None
         total = sum(money)

@@ -12,7 +12,7 @@ from decimal import localcontext
 
 import numpy as np
 
-DIGITS, LEAST, SLOWER = 90, D("1e-50"), D("0.05")
+DIGITS, LEAST_MU, SLOWER = 90, D("1e-50"), D("0.05")
 
 
 def levels(
@@ -104,7 +104,7 @@ class _Top:
             for c in range(size)
         ]
         x, mu = [one / (2 * size) for one in alone], D(1)
-        while mu > LEAST:
+        while mu > LEAST_MU:
             for _ in range(60):
                 step, gain = self._step(x, mu)
                 length = D(1)

@@ -13,7 +13,7 @@ from tests.oracles import draws, lies, pool
 
 TRIED = 8
 """lies, and growths of capacity, of each instance"""
-LEAST = 1e-6
+LEAST_PART = 1e-6
 KINDS = {
     "tree, sum": ("tree, sum", {"measure": "sum"}),
     "tree, dominant": ("tree, dominant", {"measure": "dominant"}),
@@ -110,7 +110,7 @@ def part_missing(inst: fo.Instance, tasks: np.ndarray) -> float:
             continue
         part = float(_part(inst, node))
         held = (tasks[below] @ inst.demand[below] / inst.pool[0]).max()
-        if (tasks[below] < inst.limit[below] * (1 - LEAST)).any():
+        if (tasks[below] < inst.limit[below] * (1 - LEAST_PART)).any():
             worst = max(worst, 1 - held / part)
     return worst
 
@@ -151,13 +151,19 @@ def faults(inst: fo.Instance, label: str, rng: np.random.Generator) -> Iterator[
         grown = inst.capacity * rng.choice([1.0, 1.5, 3.0], inst.capacity.shape)
         more = divided(inst.replace(capacity=grown), label)
         if more is not None:
-            yield "RM", float((1 - more / np.maximum(tasks, 1e-9))[tasks > LEAST].max(initial=0))
+            yield (
+                "RM",
+                float((1 - more / np.maximum(tasks, 1e-9))[tasks > LEAST_PART].max(initial=0)),
+            )
     for gone in range(len(tasks)) if len(tasks) > 1 else ():
         stay = [n for n in range(len(tasks)) if n != gone]
         less = divided(inst.select(stay, [0]), label)
         if less is not None:
             held = tasks[stay]
-            yield "PM", float((1 - less / np.maximum(held, 1e-9))[held > LEAST].max(initial=0))
+            yield (
+                "PM",
+                float((1 - less / np.maximum(held, 1e-9))[held > LEAST_PART].max(initial=0)),
+            )
 
 
 def searched(label: str, count: int) -> dict[str, tuple[int, int, float]]:
@@ -170,6 +176,6 @@ def searched(label: str, count: int) -> dict[str, tuple[int, int, float]]:
         inst = drawn(label, rng)
         for name, fault in faults(inst, label, rng):
             tried[name] += 1
-            wrong[name] += fault > LEAST
+            wrong[name] += fault > LEAST_PART
             worst[name] = max(worst.get(name, 0.0), fault)
     return {name: (tried[name], int(wrong[name]), worst.get(name, 0.0)) for name in tried}

@@ -124,7 +124,7 @@ def test_figure_3_against_its_formulas(p):
 
 @pytest.mark.parametrize("gain", [0.0970, 0.0990])
 def test_another_largest_gain_is_refuted(monkeypatch, gain):
-    monkeypatch.setattr(examples, "LARGEST", gain)
+    monkeypatch.setattr(examples, "LARGEST_GAIN", gain)
     assert chunk(stated("figure-3"), "", 0, 0, 6)["violated"] > 0
 
 

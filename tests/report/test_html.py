@@ -13,7 +13,7 @@ import pytest
 import fairopt as fo
 from fairopt.cli import run
 from fairopt.report.html import results
-from fairopt.report.html.answer_data import LARGEST, amounts
+from fairopt.report.html.answer_data import MOST_PARTS, amounts
 from fairopt.report.html.page import embedded, page
 from fairopt.report.html.verdict import sentences
 from fairopt.sweeping import load
@@ -113,7 +113,7 @@ def test_many_users_are_summed():
     alloc = solved(fo.generate.random_instance(300, 4, 2, seed=3))
     point = amounts(alloc)
     for i, (server, rest) in enumerate(zip(point["fill"], point["rest"], strict=True)):
-        assert len(server) <= LARGEST + 1
+        assert len(server) <= MOST_PARTS + 1
         least = min(max(parts) for _, *parts in server)
         parts = alloc.tasks[:, i, None] * alloc.instance.demand / alloc.instance.pool[i]
         left = [n for n in range(300) if n not in {n for n, *_ in server}]

@@ -130,7 +130,7 @@ def test_what_is_seen_at_first_sight_asks_for_no_search(
 
 def test_a_path_cut_off_by_its_iterations_is_not_gone_on(monkeypatch) -> None:
     """It would not make one step more, and be judged once more."""
-    monkeypatch.setattr(smoothed.path, "MOST", 3)
+    monkeypatch.setattr(smoothed.path, "MOST_ITERATIONS", 3)
     monkeypatch.setattr(smoothed, "closer", lambda question, found: pytest.fail("gone on"))
     found = fo.solve(many(), fo.ProportionalFair())
     assert [step["step"] for step in smooth(found)] == [

@@ -25,7 +25,7 @@ def cluster(**more) -> fo.Instance:
     return fo.Instance([[2, 0], [1, 1]], [[12, 6], [12, 9]], **SIZE, **more)
 
 
-SAME = {
+SAME_AS_LIMITS = {
     "a ceiling": cluster(quotas=fo.Quotas(bounds=[fo.Bound("A", "cpu", 5)])),
     "the tighter of two": cluster(
         limit=[4, np.inf],
@@ -40,11 +40,11 @@ SAME = {
 
 
 @pytest.mark.parametrize("notion", NOTIONS, ids=lambda n: n.name)
-@pytest.mark.parametrize("case", list(SAME))
+@pytest.mark.parametrize("case", list(SAME_AS_LIMITS))
 def test_the_answer_is_that_of_the_limit(case, notion):
     plain = fo.solve(cluster(limit=[2.5, np.inf]), notion)
-    found = fo.solve(SAME[case], notion)
-    assert found.instance == SAME[case]
+    found = fo.solve(SAME_AS_LIMITS[case], notion)
+    assert found.instance == SAME_AS_LIMITS[case]
     assert found.tasks == pytest.approx(plain.tasks, abs=1e-9)
     assert found.certificate.certified and fo.certify(found.with_(certificate=None)).certified
 
@@ -52,15 +52,15 @@ def test_the_answer_is_that_of_the_limit(case, notion):
 def test_the_limits_price_is_that_of_the_ceiling():
     """A task of A counts 2 of the ceiling, so that a unit of it is worth half of what one is."""
     plain = fo.solve(cluster(limit=[2.5, np.inf]), fo.Tradeoff(1.0))
-    found = fo.solve(SAME["a ceiling"], fo.Tradeoff(1.0))
+    found = fo.solve(SAME_AS_LIMITS["a ceiling"], fo.Tradeoff(1.0))
     assert found.limit_prices.tolist() == [0, 0]
     assert found.bound_prices == pytest.approx(plain.limit_prices[:1] / 2)
-    rule = fo.solve(SAME["a rule"], fo.Tradeoff(1.0))
+    rule = fo.solve(SAME_AS_LIMITS["a rule"], fo.Tradeoff(1.0))
     assert rule.rule_prices == pytest.approx(plain.limit_prices[:1] / 3)
 
 
 def test_a_spoilt_answer_is_not_certified_beside_a_ceiling():
-    found = fo.solve(SAME["a ceiling"], fo.PerServerDRF())
+    found = fo.solve(SAME_AS_LIMITS["a ceiling"], fo.PerServerDRF())
     for factor in (0.99, 1.01):
         tasks = np.array(found.tasks)
         tasks[0] *= factor
@@ -102,7 +102,7 @@ def test_a_row_that_never_binds_is_left_out():
 
 def test_conditions_of_optimality_read_a_ceiling_as_the_limit_it_is():
     plain = fo.solve(cluster(limit=[2.5, np.inf]), fo.ProportionalFair())
-    found = fo.solve(SAME["a ceiling"], fo.ProportionalFair())
+    found = fo.solve(SAME_AS_LIMITS["a ceiling"], fo.ProportionalFair())
     assert found.certificate.certified and found.bound_prices[0] > 0
     for what, column in (("pairs", "cost"), ("pairs", "gain"), ("rows", "price")):
         left, right = (each.kkt(what)[column].to_numpy() for each in (found, plain))
@@ -111,7 +111,7 @@ def test_conditions_of_optimality_read_a_ceiling_as_the_limit_it_is():
 
 @pytest.mark.parametrize("notion", NOTIONS, ids=lambda n: n.name)
 def test_an_answer_beside_a_ceiling_comes_back_from_its_file(notion, tmp_path):
-    found = fo.solve(SAME["a ceiling"], notion)
+    found = fo.solve(SAME_AS_LIMITS["a ceiling"], notion)
     found.save(tmp_path / "answer.json")
     back = fo.load(tmp_path / "answer.json")
     assert back == found and fo.certify(back).certified

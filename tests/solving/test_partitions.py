@@ -476,7 +476,7 @@ def test_an_answer_that_does_not_end_is_not_certified(
 ) -> None:
     from fairopt.solving.partitions import whole, work
 
-    monkeypatch.setattr(work, "MOST", 4)
+    monkeypatch.setattr(work, "MOST_ITERATIONS", 4)
     monkeypatch.setattr(whole, "FEW", 0)
     source = fo.write_partitions(cluster(60), tmp_path / "in", 40)
     with pytest.raises(fo.NotCertified):

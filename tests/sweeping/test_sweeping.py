@@ -175,7 +175,7 @@ def test_a_dask_cluster_gives_the_same_bytes(inst: fo.Instance, serial: Sweep) -
 def test_workers_get_each_instance_once_a_chunk(inst: fo.Instance) -> None:
     other = inst.replace(weight=[2.0, 1.0, 1.0])
     asked = points.points_of(inst, [*alphas(1, 2), (other, alphas(1)[0])], None, {})
-    chunk = run._Run(asked, {}, True, None, None).chunk([0, 1, 2])
+    chunk = run._SweepRun(asked, {}, True, None, None).chunk([0, 1, 2])
     assert len(chunk.instances) == 2
     assert [where for where, _ in chunk.orders] == [0, 0, 1]
     assert all(isinstance(order, dict) for _, order in chunk.orders)

@@ -31,7 +31,7 @@ def of_rounds(system: System, alloc: Allocation, asked: Entitled) -> list[Lot]:
             continue
         if not any(np.any(price) for price in told["prices"].values() if price is not None):
             # whom their own limits stop, one by one
-            limits = _Limits(system, alloc) if limits is None else limits
+            limits = _OwnLimitPrices(system, alloc) if limits is None else limits
             lots = [(np.array([n]), limits.of(n)) for n in users.tolist()]
         else:
             named = {name: told["prices"].get(name) for name in PRICES}
@@ -43,7 +43,7 @@ def of_rounds(system: System, alloc: Allocation, asked: Entitled) -> list[Lot]:
     return found
 
 
-class _Limits:
+class _OwnLimitPrices:
     """Prices of users' own limits: of the whole one where that is met, else of those on servers."""
 
     def __init__(self, system: System, alloc: Allocation) -> None:

@@ -21,7 +21,7 @@ from fairopt.certificates.meant.system import System
 from fairopt.formulas.lowered import LIMIT, PLACE
 from fairopt.instance import Bools, Floats, Ints
 
-NEAR = 1e-11
+NEARLY_FULL = 1e-11
 """part of a row that is left of it at most where it is full but for rounding"""
 
 
@@ -162,7 +162,7 @@ def _full(system: System, columns: Ints, amount: Floats, own: Bools) -> set[int]
     """Rows that are full but for rounding, and to which nothing is lent."""
     low = system.low
     left = system.left(columns, digits.of(amount, 2))[0]
-    near = (np.abs(left) <= NEAR * system.size) & ~own & ~low.signed & (low.rhs > 0)
+    near = (np.abs(left) <= NEARLY_FULL * system.size) & ~own & ~low.signed & (low.rhs > 0)
     near[low.matrix.tocsc()[:, system.tasks :].indices] = False  # what is lent there may be less
     return set(np.flatnonzero(near).tolist())
 

@@ -21,6 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.certificates.level_prices import LEAST_SHARE_PRICE
 from fairopt.certificates.ruled import lending
 from fairopt.certificates.ruled.lending import Flow
 from fairopt.certificates.ruled.prices import PricesGiven, cleaned, none
@@ -32,8 +33,6 @@ NEGLIGIBLE = 1e-12
 """part of what a user is due alone that counts as nothing: what rounding leaves"""
 FREE = 1e-12
 """part of what a task pays and is paid by rules that counts as rounding"""
-LEAST = 1e-280
-"""a smaller price of a unit of share has lost digits to underflow"""
 
 
 @dataclass(frozen=True)
@@ -227,7 +226,7 @@ class Ruled:
             unit = np.where(self.eligible, cost / self.score, np.inf)
             cheapest = np.full(len(self.inst.users), np.inf)
             np.minimum.at(cheapest, self.owner, rows.least(unit))
-            cheapest[cheapest < LEAST] = 0.0
+            cheapest[cheapest < LEAST_SHARE_PRICE] = 0.0
             above = np.where(self.eligible, cost - cheapest[self.owner][:, None] * self.score, 0.0)
             above[above <= ROUNDING * cost] = 0.0
             over = self._by_user(rows.total(self.tasks * above))

@@ -17,11 +17,11 @@ from fairopt.formulas.entitled import Entitled
 from fairopt.formulas.targets import Jump, PathPoint
 from fairopt.instance import Bools, Floats, Ints
 
-SAME = 1e-12
+SAME_T = 1e-12
 """levels t of rounds that differ by at most this part are one"""
 PATH = "_path"
 """under which an answer keeps its rounds along the path of targets"""
-MOST = 100_000
+MOST_PIECES = 100_000
 """most pieces of the path of targets that are followed"""
 
 
@@ -134,11 +134,11 @@ class _TargetWalk:
         self, point: PathPoint, k: int, t: float, part: float
     ) -> tuple[PathPoint, Jump | None]:
         """The point of round k: at level t, or at that part of the jump there, and the jump."""
-        if t < point.t * (1 - SAME):
+        if t < point.t * (1 - SAME_T):
             raise _WrongError(f"round {k + 1} is at level {t:g}, below the round before it")
-        for _ in range(MOST):
+        for _ in range(MOST_PIECES):
             piece = point.piece()
-            here = point.t >= t * (1 - SAME)
+            here = point.t >= t * (1 - SAME_T)
             if isinstance(piece, Jump):
                 if here:
                     return (piece.at(part), piece) if part else (point, None)
@@ -147,7 +147,7 @@ class _TargetWalk:
                 if part:
                     raise _WrongError(f"round {k + 1} tells of a jump where targets do not jump")
                 return point, None
-            elif piece.until >= t * (1 - SAME):
+            elif piece.until >= t * (1 - SAME_T):
                 point = piece.at(min(t, piece.until))
             else:
                 point = piece.at(piece.until)

@@ -11,7 +11,7 @@ from fairopt.instance import Bools, Floats, Instance
 SURE = 1e-9
 """prices of less than this part of the largest of their kind are noise; so are those of limits of
 less than this part of what the user's task costs"""
-MOST = 100
+MOST_ROUNDS = 100
 """most rounds that are told"""
 FEW = 8
 """most names in a sentence"""
@@ -20,12 +20,12 @@ FEW = 8
 def told(inst: Instance, stops: list[RoundWalk]) -> list[str]:
     """A sentence for each round."""
     lines = []
-    for stop in stops[:MOST]:
+    for stop in stops[:MOST_ROUNDS]:
         users = _few([inst.users[n] for n in stop.users.tolist()])
         verb = "is" if len(stop.users) == 1 else "are"
         what = _few(rules(inst, stop.prices))
         lines.append(f"{users} {verb} stopped by {what}" if what else f"{users}: no prices")
-    more = len(stops) - MOST
+    more = len(stops) - MOST_ROUNDS
     return [*lines, *([f"and {more} more rounds"] if more > 0 else [])]
 
 

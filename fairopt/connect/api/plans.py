@@ -13,7 +13,7 @@ from fairopt.allocation import Allocation
 from fairopt.connect.api.framed import framed
 from fairopt.connect.judging.plans import JudgedPlan
 from fairopt.errors import UsageError
-from fairopt.files.answers import LARGEST
+from fairopt.files.answers import LARGEST_ANSWER
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -169,7 +169,7 @@ def load(path: str | os.PathLike[str]) -> Plan:
     """
     from fairopt.connect.plan import rows as plan_rows
 
-    content = storage.read_text(path, LARGEST, "a plan in JSON")
+    content = storage.read_text(path, LARGEST_ANSWER, "a plan in JSON")
     return Plan(plan_rows.loads(content, storage.source_name(path)))
 
 

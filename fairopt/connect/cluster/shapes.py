@@ -131,8 +131,8 @@ SLACK = 1e-9
 """part by which floats of amounts tell them apart for sure"""
 
 
-LEAST = 1e-300
-"""floats from which on that is so"""
+LEAST_NORMAL = 1e-300
+"""least float of which that is so: of smaller ones digits may be lost"""
 
 
 class Offers:
@@ -156,7 +156,7 @@ class Offers:
                 self._known[key] = np.array(offered)
             about = _float(amount)
             some &= self._known[key] >= about * (1 - SLACK)
-            sure &= (self._known[key] >= about * (1 + SLACK)) & (LEAST < about < np.inf)
+            sure &= (self._known[key] >= about * (1 + SLACK)) & (LEAST_NORMAL < about < np.inf)
         for i in np.flatnonzero(some & ~sure).tolist():
             row = self.rows[i]
             some[i] = all(reaches(row.capacity.get(key, 0), x) for key, x in demand.items())

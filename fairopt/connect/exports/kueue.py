@@ -21,7 +21,7 @@ VERSIONS = ("v1beta1", "v1beta2")
 SHAPE = "fairopt/shape"
 """label that tells the nodes of a flavor"""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-MOST = 64
+MOST_IN_GROUP = 64
 """most flavors, and most resources, of a cluster queue's resource group"""
 
 Objects = list[dict[str, Any]]
@@ -68,10 +68,10 @@ def objects(plan: Mapping[str, Any], version: str = "v1beta2", cohort: str = "")
     for queue in queues:
         own = [shape for shape in shapes if (queue, shape) in use]
         asked = [r for r in resources if any(use[queue, s].get(r) for s in own)]
-        if len(own) > MOST or len(asked) > MOST:
+        if len(own) > MOST_IN_GROUP or len(asked) > MOST_IN_GROUP:
             raise UsageError(
                 f"queue {queue}: found {len(own)} flavors and {len(asked)} resources; "
-                f"wanted at most {MOST} of each, as Kueue takes them"
+                f"wanted at most {MOST_IN_GROUP} of each, as Kueue takes them"
             )
         rows = [
             {

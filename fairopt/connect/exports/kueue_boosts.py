@@ -18,8 +18,8 @@ from fairopt.connect.exports.originals import Object, name_of, originals
 from fairopt.errors import UsageError
 
 ANNOTATION = "kueue.x-k8s.io/priority-boost"
-MOST = 2**31 - 1
-"""the annotation is a number of 32 bits"""
+LARGEST_BOOST = 2**31 - 1
+"""largest boost: the annotation is a number of 32 bits"""
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ def boosts(plan: Mapping[str, Any], paths: Sequence[str], most: int = 100) -> li
     ------
     UsageError : no admitted Workload in the files, or none that the plan knows.
     """
-    if not 1 <= most <= MOST:
-        raise UsageError(f"--boost: found {most}; wanted a whole number from 1 to {MOST}")
+    if not 1 <= most <= LARGEST_BOOST:
+        raise UsageError(f"--boost: found {most}; wanted a whole number from 1 to {LARGEST_BOOST}")
     given = originals(paths, lambda api, kind: api.startswith("kueue.") and kind == "Workload")
     running = [found for own in given if (found := _running(own)) is not None]
     rows = _rows(plan)

@@ -19,7 +19,7 @@ from fairopt.connect.plan.rows import PlanLists
 _STEPS = ("stop", "pause", "move", "start", "resume")
 
 
-class _Replay:
+class _MoveReplay:
     """Where every pod is, and what every node has left, step by step."""
 
     def __init__(self, rows: PlanLists, cards: Sequence[str]) -> None:
@@ -93,7 +93,7 @@ class _Replay:
 def judge_moves(data: Mapping[str, Any], rows: PlanLists) -> list[str]:
     """What is wrong with the moves of a plan; empty if nothing is."""
     told: Sequence[Mapping[str, Any]] = data["moves"]
-    replay = _Replay(rows, data.get("cards", ()))
+    replay = _MoveReplay(rows, data.get("cards", ()))
     wrong = replay.wrong
     unknown = [row["workload"] for row in told if row["workload"] not in rows.workloads]
     if unknown:
@@ -116,7 +116,7 @@ def judge_moves(data: Mapping[str, Any], rows: PlanLists) -> list[str]:
     return wrong
 
 
-def _begin(told: Sequence[Mapping[str, Any]], replay: _Replay) -> None:
+def _begin(told: Sequence[Mapping[str, Any]], replay: _MoveReplay) -> None:
     """Every pod where it is before the first step."""
     for row in told:
         pod, do, step = row["pod"], row["do"], row["step"]
@@ -144,7 +144,7 @@ def _begin(told: Sequence[Mapping[str, Any]], replay: _Replay) -> None:
         replay.work[pod], replay.at[pod] = row["workload"], ""
 
 
-def _held(data: Mapping[str, Any], rows: PlanLists, replay: _Replay) -> None:
+def _held(data: Mapping[str, Any], rows: PlanLists, replay: _MoveReplay) -> None:
     """Pods are as many as are held in all, on each node, and as are asked."""
     out = {row["node"] for row in data["out"]}
     everywhere: Counter[str] = Counter()
@@ -171,7 +171,7 @@ def _held(data: Mapping[str, Any], rows: PlanLists, replay: _Replay) -> None:
             replay.wrong.append(f"{name}: {asked[name]} pods, where it asks {row['asked']}")
 
 
-def _end(rows: PlanLists, replay: _Replay) -> None:
+def _end(rows: PlanLists, replay: _MoveReplay) -> None:
     """Every node runs what the plan's machines say, in their order."""
     there: dict[str, Counter[str]] = defaultdict(Counter)
     for pod, node in replay.at.items():

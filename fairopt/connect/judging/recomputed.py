@@ -21,7 +21,7 @@ from fairopt.instance.reading import listed, table
 
 Told = Iterator[tuple[str, Any, Any]]
 """place, what the plan says, what comes out"""
-NEAR = 1e-9
+SAME_NUMBER = 1e-9
 """relative difference allowed between a number of the plan and the same number computed again"""
 
 
@@ -37,7 +37,7 @@ def _same(told: Any, computed: Any) -> bool:
         return told is computed
     if isinstance(told, bool) or not isinstance(told, int | float):
         return False
-    near = abs(told - computed) <= NEAR * max(1e-300, abs(computed))
+    near = abs(told - computed) <= SAME_NUMBER * max(1e-300, abs(computed))
     return bool(told == computed or (near and np.isfinite(computed)))
 
 
@@ -89,7 +89,7 @@ def other_scores(rows: PlanLists, answer: Allocation) -> list[str]:
                         speed *= of.get(kinds.get(resource, ""), max(of.values())) / max(
                             of.values()
                         )
-                if rows.kinds and abs(speed - mode.speed) > NEAR * mode.speed:
+                if rows.kinds and abs(speed - mode.speed) > SAME_NUMBER * mode.speed:
                     wrong.append(f"speed of {user} on {server}")
     return wrong
 
@@ -178,7 +178,9 @@ def queues(rows: PlanLists, answer: Allocation) -> Told:
             for r, key in enumerate(inst.resources):
                 told = table(row.get("difference", {}), f"{queue}.difference", rows.faults).get(key)
                 # a small difference of large amounts keeps their rounding
-                fine = isinstance(told, int | float) and abs(told - change[r]) <= NEAR * size[r]
+                fine = (
+                    isinstance(told, int | float) and abs(told - change[r]) <= SAME_NUMBER * size[r]
+                )
                 yield f"{queue}.difference.{key}", change[r] if fine else told, float(change[r])
 
 

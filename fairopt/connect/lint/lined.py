@@ -1,7 +1,7 @@
 """Objects of a file with the line of every field, for JSON and YAML alike.
 
 A file is first read as every other command reads it, which refuses tags, aliases, keys given twice
-and deep nesting; only then are its lines looked up. Files above `LARGEST` have no lines.
+and deep nesting; only then are its lines looked up. Files above `LARGEST_FILE` have no lines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from fairopt.connect.text import reading
 from fairopt.connect.text.streams import ITEMS, plain_scalar
 from fairopt.errors import MissingExtra
 
-LARGEST = 8 * storage.MEBIBYTE
+LARGEST_FILE = 8 * storage.MEBIBYTE
+"""most bytes of a file whose lines are looked up"""
 
 
 def objects(content: bytes, source: str) -> list[Lined]:
@@ -28,7 +29,7 @@ def objects(content: bytes, source: str) -> list[Lined]:
     """
     stream = io.BufferedReader(io.BytesIO(content))
     data = [own for _, own, _ in reading.objects(stream, source)]
-    if len(content) <= LARGEST:
+    if len(content) <= LARGEST_FILE:
         found = [Lined(source, own, lines) for own, lines in _composed(content)]
         if found:
             return found

@@ -22,7 +22,7 @@ from fairopt.formulas.linear_program import FINE, LinearProgram
 from fairopt.formulas.lowered import lower
 from fairopt.instance import Bools, Floats, Instance
 
-MOST = 300_000
+MOST_NUMBERS = 300_000
 """queues times pairs; beyond, the numbers are left out"""
 
 

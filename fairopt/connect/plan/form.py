@@ -33,7 +33,7 @@ _WORDS = {
     "number": "a number",
     "null": "null",
 }
-LARGEST = 1e300
+LARGEST_NUMBER = 1e300
 """no number is larger, so that sums of products are numbers too"""
 KNOWN = frozenset(
     {
@@ -141,6 +141,6 @@ def _list(value: Sequence[Any], rule: Mapping[str, Any]) -> str:
 def _is(value: Any, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
-    if isinstance(value, int | float) and not -LARGEST < value < LARGEST:
+    if isinstance(value, int | float) and not -LARGEST_NUMBER < value < LARGEST_NUMBER:
         return False  # infinities and NaN are no JSON, but are read all the same
     return isinstance(value, _TYPES[kind])

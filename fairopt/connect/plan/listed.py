@@ -131,7 +131,7 @@ def _could_hold(
     size = len(names) * len(problem.plain.pairs[0])
     if problem.bounded or problem.cluster.volcano is not None:
         return None  # what queues may borrow and are promised is not part of that program
-    if queue not in names or not problem.held.any() or size > could_hold.MOST:
+    if queue not in names or not problem.held.any() or size > could_hold.MOST_NUMBERS:
         return None
     weight = {name: problem.cluster.weights.get(name, 1.0) for name in names}
     found = could_hold.of_queue(problem.plain, answer.score, owner, weight, problem.held, queue)

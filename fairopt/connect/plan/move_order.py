@@ -67,7 +67,7 @@ def in_order(
     ordered = sorted(moves, key=lambda m: (m.workload, m.pod))
     by_word = {do: [m for m in ordered if m.do == do] for do in ("stop", "move", "start")}
     room = CardRoom(cards, (move.demand for move in [*moves, *stay])) if cards else None
-    found = _Order(capacity, room, zones)
+    found = _MoveSteps(capacity, room, zones)
     for move in [*stay, *by_word["move"]]:
         found.take(move.source, move)
     among = [move for move in by_word["start"] if move.workload in zones.spread]
@@ -76,7 +76,7 @@ def in_order(
     return [*by_word["stop"], *found.steps, *last]
 
 
-class _Order:
+class _MoveSteps:
     """The steps so far, with the room that they leave on every node."""
 
     def __init__(

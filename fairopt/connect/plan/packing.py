@@ -68,21 +68,21 @@ def pack(
         for x, cap in zip(due, instance.limit.tolist(), strict=True)
     ]
     size = _sizes(instance)
-    filling = _Filling(instance, need, offer, tasks, wanted, levels, size)
+    filling = _MachinesFilled(instance, need, offer, tasks, wanted, levels, size)
     targets = _targets(tasks, wanted)
     for i, row in enumerate(filling.rows):
         filling.placed[:, i] = row.spread(targets[:, i], size)
     found = filling.finished()
     machines = packing_small.best(need, offer, instance.count, instance.placement, wanted)
     if machines is not None:
-        other = _Filling(instance, need, offer, tasks, wanted, levels, size)
+        other = _MachinesFilled(instance, need, offer, tasks, wanted, levels, size)
         for i, rows in enumerate(machines):
             other.put(i, rows)
         found = max(found, other.finished(), key=lambda packed: _parts(packed.totals, wanted))
     return found
 
 
-class _Filling:
+class _MachinesFilled:
     """Machines being filled: what is placed of each user, and what is still to come."""
 
     def __init__(

@@ -15,7 +15,7 @@ import numpy as np
 
 from fairopt.instance import Bools, Ints
 
-MOST = 400
+MOST_VARIABLES = 400
 """most variables; with more, machines are not modelled one by one"""
 NODES = 200
 """nodes of the search; a limit of time would make answers depend on the machine"""
@@ -36,7 +36,7 @@ def best(
 
     some = [n for n, w in enumerate(wanted) if w > 0]
     fits = allowed & (need[:, None, :] <= offer[None, :, :]).all(axis=2)
-    if not 0 < int(fits[some].sum(axis=0) @ count) <= MOST:
+    if not 0 < int(fits[some].sum(axis=0) @ count) <= MOST_VARIABLES:
         return None
     pairs = [
         (n, i, m)

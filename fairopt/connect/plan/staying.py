@@ -25,6 +25,7 @@ from fairopt.whole.proof.answer import Asked
 from fairopt.whole.proof.certificate import PatternPrices
 from fairopt.whole.proof.placement import Nodes
 from fairopt.whole.proof.problem import Problem
+from fairopt.whole.proof.running import LARGEST_COST
 from fairopt.whole.proof.staying import Dear, Held
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 STEPS = ("0", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1")
 """parts of everybody's tasks that may be missing, tried in order for a most number of moves"""
-_LARGEST = 10**6
 Single = dict[str, dict[str, dict[str, int]]]
 """{node: {workload: {pod: cost}}}"""
 
@@ -61,7 +61,7 @@ class Moving:
 
 
 @dataclass(frozen=True)
-class _Point:
+class _StayPoint:
     """What stays where everybody may miss a part of its tasks: a placement, and prices for it."""
 
     part: Fraction
@@ -120,7 +120,7 @@ def moved(
 
 def _points(
     problem: Problem, asked: tuple[Held, Sequence[int], Dear], packed: Packed, how: Moving
-) -> tuple[list[_Point], _Point]:
+) -> tuple[list[_StayPoint], _StayPoint]:
     """Points for growing parts that everybody may miss, and the one of them that is asked for.
 
     Parameters
@@ -134,13 +134,13 @@ def _points(
     parts = [how.within] if how.most is None else []
     if how.frontier or how.most is not None:
         parts = sorted({*parts, *map(Fraction, STEPS)})
-    points: list[_Point] = []
-    chosen: _Point | None = None
+    points: list[_StayPoint] = []
+    chosen: _StayPoint | None = None
     for part in parts:
         floor = staying.floors(problem, packed.totals.tolist(), part)
         question = staying.staying(problem, held, floor, cost, single)
         begin = [[plain[j][i] for j, i in which] for which in question.members]
-        point = _Point(part, question, *keep(question, begin, how.seconds, told=how.told))
+        point = _StayPoint(part, question, *keep(question, begin, how.seconds, told=how.told))
         points.append(point)
         kept = question.kept(point.nodes)
         enough = part >= how.within if how.most is None else question.held - kept <= how.most
@@ -156,7 +156,7 @@ def _points(
     return best, best[points.index(chosen or points[-1])]
 
 
-def _told(point: _Point, users: Sequence[str]) -> dict[str, Any]:
+def _told(point: _StayPoint, users: Sequence[str]) -> dict[str, Any]:
     found = point.found
     return {
         "floor": dict(zip(users, point.question.floor, strict=True)),
@@ -167,7 +167,9 @@ def _told(point: _Point, users: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _machines(cluster: Cluster, wanted: Asked, point: _Point) -> dict[str, list[dict[str, Any]]]:
+def _machines(
+    cluster: Cluster, wanted: Asked, point: _StayPoint
+) -> dict[str, list[dict[str, Any]]]:
     """The machines of each shape as in the plan's rows, in the order of its nodes."""
     packed = _in_order(point.question, point.nodes, wanted.problem)
     return {
@@ -274,7 +276,7 @@ def read_costs(path: str) -> tuple[dict[str, int], dict[str, int]]:
         if not line:
             continue
         name, number = (line[0], line[1]) if len(line) == 2 else ("", "")
-        good = number.isascii() and number.isdigit() and int(number) <= _LARGEST
+        good = number.isascii() and number.isdigit() and int(number) <= LARGEST_COST
         if not good or not name or name in found:
             faults.add(f"line {k}", ",".join(line)[:60], "a name once, and a cost up to 1e6")
             continue

@@ -44,7 +44,7 @@ _DEFAULT = re.compile(
     re.IGNORECASE,
 )
 
-LARGEST = 10**18
+LARGEST_NUMBER = 10**18
 """the largest number of a request or a machine"""
 MACHINE, JOB = "machine", "job"
 
@@ -164,7 +164,7 @@ class CondorPool:
 
     def _number(self, value: Any, place: str) -> Fraction:
         found = None if isinstance(value, str) else exact(value)
-        if found is not None and found <= LARGEST:
+        if found is not None and found <= LARGEST_NUMBER:
             return found
         self.faults.add(place, shown(value), "a number >= 0, at most 1e18")
         return Fraction(0)

@@ -22,7 +22,7 @@ from fairopt.connect.readers.job_kueue import kueue
 from fairopt.connect.readers.job_sacct import sacct
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.instance.reading import Faults
-from fairopt.overtime.logs import LARGEST, Log
+from fairopt.overtime.logs import LARGEST_LOG, Log
 from fairopt.overtime.waiting import WaitingJobs
 
 READERS = {"sacct": sacct, "kueue": kueue}
@@ -73,7 +73,7 @@ def read_jobs(path: str | os.PathLike[str], instance: Instance, form: str) -> Lo
     ------
     BadInput : with every fault of the file, each with its place.
     """
-    content = storage.read_text(path, LARGEST, f"jobs of {form}")
+    content = storage.read_text(path, LARGEST_LOG, f"jobs of {form}")
     faults = Faults(storage.source_name(path))
     jobs = READERS[form](content, instance, faults)
     faults.stop()

@@ -36,7 +36,7 @@ NAMES = {
 NEEDED = ("jobid", "account", "user", "state", "nodes", "where")
 WAITING = ("PENDING", "REQUEUED", "CONFIGURING")
 HOLDING = ("RUNNING", "COMPLETING", "SUSPENDED", "STAGE_OUT", "SIGNALING")
-MOST = 10**6
+MOST_LISTED = 10**6
 """most jobs of an array, and most nodes of a list"""
 _ARRAY = re.compile(r"\[([0-9,\-:]+)(?:%[0-9]+)?\]")
 TOGETHER = "jobs of several nodes together"
@@ -145,7 +145,7 @@ def array_size(text: str) -> int | None:
             total += (last - first) // int(step or 1) + 1
         except (ValueError, ZeroDivisionError):
             return None
-        if total > MOST:
+        if total > MOST_LISTED:
             return None
     return total
 
@@ -160,7 +160,7 @@ def expanded(text: str) -> list[str]:
         for fixed, inner in re.findall(r"([^\[\]]*)(?:\[([^\]]*)\])?", part):
             ends = _numbers(inner) if inner else [""]
             names = [f"{name}{fixed}{end}" for name in names for end in ends]
-            if len(names) > MOST:
+            if len(names) > MOST_LISTED:
                 return []
         found += names
     return found
@@ -172,7 +172,7 @@ def _numbers(inner: str) -> list[str]:
         low, mark, high = span.partition("-")
         if not mark:
             found.append(low)
-        elif low.isdecimal() and high.isdecimal() and int(high) - int(low) < MOST:
+        elif low.isdecimal() and high.isdecimal() and int(high) - int(low) < MOST_LISTED:
             found += [str(k).zfill(len(low)) for k in range(int(low), int(high) + 1)]
     return found
 

@@ -37,7 +37,7 @@ from fairopt.connect.readers import slurm
 from fairopt.connect.text.fields import Amounts
 from fairopt.files import dialect
 from fairopt.files.quantities import WANTED, NoQuantity, quantity
-from fairopt.instance.reading import MOST, POSITIVE, Faults, shown
+from fairopt.instance.reading import MOST_FAULTS, POSITIVE, Faults, shown
 
 TABLES = tuple(f"{name},".encode() for name in (*dialect.USER, *dialect.SERVER, "name"))
 """how a table begins"""
@@ -47,7 +47,8 @@ _NODES = ("node", "count", "out")
 _TEAMS = ("team", "queue", "weight", "tasks", "nodes", "gang", "at_least", "per_node")
 _LABEL, _SPREAD = "label:", "spread:"
 ONCE = "every node once"
-LARGEST = 256 * storage.MEBIBYTE
+LARGEST_TABLE = 256 * storage.MEBIBYTE
+"""most bytes of a table that is read"""
 
 
 @dataclass
@@ -154,7 +155,7 @@ class Tables:
         """(place, line) of every line of a text that is not empty."""
         content = ""
         try:
-            content = stream.read(LARGEST + 1).decode("utf-8-sig")
+            content = stream.read(LARGEST_TABLE + 1).decode("utf-8-sig")
         except UnicodeDecodeError:
             self.faults.add(source, "bytes that are not UTF-8", "text in UTF-8")
         for k, line in enumerate(content.splitlines()):
@@ -309,9 +310,9 @@ def _read(stream: IO[bytes], source: str) -> tuple[list[str], Iterator[tuple[str
     BadInput : no UTF-8, larger than 256 MiB, columns twice, or rows of another length.
     """
     faults = Faults(source)
-    raw = stream.read(LARGEST + 1)
-    if len(raw) > LARGEST:
-        faults.add("file", f"more than {LARGEST // storage.MEBIBYTE} MiB", "a smaller table")
+    raw = stream.read(LARGEST_TABLE + 1)
+    if len(raw) > LARGEST_TABLE:
+        faults.add("file", f"more than {LARGEST_TABLE // storage.MEBIBYTE} MiB", "a smaller table")
         faults.stop()
     try:
         lines = csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline=""), strict=True)
@@ -327,7 +328,7 @@ def _read(stream: IO[bytes], source: str) -> tuple[list[str], Iterator[tuple[str
             "a name of its own for every column",
         )
     for k, row in enumerate(table):
-        if row and len(row) != len(head) and len(faults.found) < MOST:
+        if row and len(row) != len(head) and len(faults.found) < MOST_FAULTS:
             found = f"{len(row)} cells"
             faults.add(f"line {k + 2}", found, f"{len(head)}, one for each column")
     faults.stop()

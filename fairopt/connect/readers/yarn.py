@@ -22,7 +22,8 @@ from fairopt.connect.readers.volcano import ROOT, VolcanoQueue, VolcanoQueues
 from fairopt.connect.text.fields import Amounts
 from fairopt.instance.reading import Faults, shown
 
-LARGEST = 8 * storage.MEBIBYTE
+LARGEST_FILE = 8 * storage.MEBIBYTE
+"""most bytes of a file that is read"""
 DEEPEST = 32
 MEGABYTE = 2**20
 WANTED = '"1024 mb, 4 vcores", "vcores=4, memory-mb=1024" or "50%"'
@@ -110,10 +111,10 @@ class Yarn:
 
     def take(self, stream: IO[bytes], source: str) -> None:
         """Take one file."""
-        content = stream.read(LARGEST + 1)
+        content = stream.read(LARGEST_FILE + 1)
         try:
-            if len(content) > LARGEST:
-                raise Refused(f"more than {LARGEST // storage.MEBIBYTE} MiB")
+            if len(content) > LARGEST_FILE:
+                raise Refused(f"more than {LARGEST_FILE // storage.MEBIBYTE} MiB")
             root = parsed(content)
         except Refused as error:
             self.faults.add(source, str(error), "an allocation file of YARN, XML without a DTD")

@@ -169,6 +169,8 @@ def _built(events: Iterator[Event]) -> Iterator[Found]:
     count = 0
     try:
         for event, value in events:
+            # what is open stands on a stack, and items leave as they end: a list of any length
+            # takes no more memory than one item
             if event == "map_key":
                 if value in holder:
                     raise Unreadable("", f"the key {value!r} twice", "every key once")

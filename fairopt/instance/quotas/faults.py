@@ -13,8 +13,8 @@ from fairopt.errors import Fault
 from fairopt.instance.labels import nearest
 from fairopt.instance.quotas.records import Bound, Guarantee, Quota, Quotas
 
-AMOUNT, MOST = "a finite number >= 0", "a number >= 0"
-LARGEST = 1e250
+AMOUNT, AMOUNT_OR_INF = "a finite number >= 0", "a number >= 0"
+LARGEST_AMOUNT = 1e250
 """as of capacities: beyond, sums of products leave floating point"""
 Names = Mapping[str, Sequence[str]]
 
@@ -142,8 +142,8 @@ def _rows(
         for word, value, wanted in _amounts(kind, row):
             if not _number(value) or not value >= 0 or (wanted is AMOUNT and value == math.inf):
                 yield Fault(here.replace(f".{kind}.", f".{word}."), shown(value), wanted)
-            elif LARGEST <= value < math.inf:
-                wanted = f"less than {LARGEST:g} (choose a larger unit)"
+            elif LARGEST_AMOUNT <= value < math.inf:
+                wanted = f"less than {LARGEST_AMOUNT:g} (choose a larger unit)"
                 yield Fault(here.replace(f".{kind}.", f".{word}."), shown(value), wanted)
 
 
@@ -152,8 +152,12 @@ def _amounts(kind: str, row: Guarantee | Bound | Quota) -> list[tuple[str, Any, 
     if isinstance(row, Guarantee):
         return [(kind, row.amount, AMOUNT)]
     if isinstance(row, Bound):
-        return [(kind, row.most, MOST)]
-    return [(kind, row.nominal, AMOUNT), ("borrow", row.borrow, MOST), ("lend", row.lend, MOST)]
+        return [(kind, row.most, AMOUNT_OR_INF)]
+    return [
+        (kind, row.nominal, AMOUNT),
+        ("borrow", row.borrow, AMOUNT_OR_INF),
+        ("lend", row.lend, AMOUNT_OR_INF),
+    ]
 
 
 def _users(quotas: Quotas, users: Sequence[str]) -> Iterator[Fault]:
@@ -167,7 +171,7 @@ def _users(quotas: Quotas, users: Sequence[str]) -> Iterator[Fault]:
                 whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
                 if not whole or abs(int(value)) >= 2**53:
                     yield Fault(f"users.{user}.{name}", shown(value), "a whole number")
-            elif not _number(value) or not 0 <= value < LARGEST:
+            elif not _number(value) or not 0 <= value < LARGEST_AMOUNT:
                 yield Fault(f"users.{user}.{name}", shown(value), AMOUNT)
 
 

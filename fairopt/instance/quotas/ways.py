@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairopt.errors import Fault
 from fairopt.instance.labels import nearest
-from fairopt.instance.quotas.faults import LARGEST, shown
+from fairopt.instance.quotas.faults import LARGEST_AMOUNT, shown
 from fairopt.instance.quotas.records import Mode, Table
 from fairopt.instance.sealing import sealed
 
@@ -172,7 +172,7 @@ def _demand(mode: Mode, place: str, resources: Sequence[str]) -> list[Fault]:
         for name, amount in pairs
         if isinstance(amount, bool)
         or not isinstance(amount, int | float | np.floating)
-        or not 0 <= amount < LARGEST
+        or not 0 <= amount < LARGEST_AMOUNT
     ]
     if not faults and not any(amount > 0 for _, amount in pairs):
         faults = [Fault(here, "nothing demanded", "at least one resource > 0")]

@@ -11,7 +11,7 @@ import numpy as np
 
 from fairopt.errors import Fault, RuleWarning
 from fairopt.instance.labels import nearest
-from fairopt.instance.quotas.faults import LARGEST, shown
+from fairopt.instance.quotas.faults import LARGEST_AMOUNT, shown
 from fairopt.instance.quotas.records import Quotas
 from fairopt.instance.rules.records import SENSES, Rule, Term
 
@@ -83,7 +83,12 @@ def _term(term: Any, here: str, known: Mapping[str, Mapping[str, None]]) -> Iter
 
 def _number(value: Any) -> bool:
     number = isinstance(value, int | float | np.integer | np.floating)
-    return number and not isinstance(value, bool) and abs(value) < LARGEST and math.isfinite(value)
+    return (
+        number
+        and not isinstance(value, bool)
+        and abs(value) < LARGEST_AMOUNT
+        and math.isfinite(value)
+    )
 
 
 def idle_faults(rules: Sequence[Rule], rows: Sequence[Any]) -> Iterator[Fault]:

@@ -13,7 +13,7 @@ from fairopt.propositions.bonald2015.lies import crossed, first_of_two, low_part
 from fairopt.propositions.bonald2015.statements import parts_of_pool
 from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
 
-PEAK, LARGEST = 2 - 3**0.5, 0.098076
+PEAK, LARGEST_GAIN = 2 - 3**0.5, 0.098076
 """from Figure 3: the load at which a lie gains most, and that gain"""
 
 # -- the example of section 2.4 -------------------------------------------------------------------
@@ -81,9 +81,9 @@ def _dynamic(inst: Instance, seed: int) -> Check:
         if abs(certified(many, ProportionalFair()).totals[0] / test[seen] - 1) > 1e-5:
             raise Undecided("the rates for two types are not the certified ones")
     gain, lasting = (mean(*rates[2 / 3], p) / mean(*rates[0.0], p) - 1 for mean in (_short, _long))
-    wrong = max(gain - LARGEST, lasting, gain if p > 0.5 else -gain)
+    wrong = max(gain - LARGEST_GAIN, lasting, gain if p > 0.5 else -gain)
     if p == PEAK:
-        wrong = max(wrong, abs(gain - LARGEST))
+        wrong = max(wrong, abs(gain - LARGEST_GAIN))
     witness = f"p {p:.4g}: a lie gains {100 * gain:.5g}% short, {100 * lasting:.4g}% long"
     return Check.of("gains of the lie", wrong, 1e-6, witness)
 

@@ -18,7 +18,7 @@ from fairopt.instance import Floats, Instance
 from fairopt.report import own_rules
 from fairopt.report.words import stopped
 
-LARGEST = 12
+MOST_PARTS = 12
 """most users of a server with a part of their own in its bars; the others are one part"""
 HELD = 8
 """most servers listed for one user"""
@@ -50,7 +50,7 @@ def amounts(alloc: Allocation) -> dict[str, Any]:
     Returns
     -------
     dict : `used` (I, R) part of each resource, None where the server has none; `fill`, for each
-        server the lists [user, part of each resource ...] of its LARGEST users, and `rest`, what
+        server the lists [user, part of each resource ...] of its MOST_PARTS users, and `rest`, what
         the others use, [number of users, part of each resource ...]; `prices` (I, R) and `heat`
         (I, R), price times what a machine has of it on average, 1 for the dearest; `totals`,
         `shares`, `levels`, `low`, `high` (N,); `held`, for each user [server, tasks] of its
@@ -106,7 +106,7 @@ def _fill(alloc: Allocation, tasks: Floats) -> tuple[list[list[list[Any]]], list
         parts = taken / np.where(pool > 0, pool, 1.0)
         order = np.argsort(-parts.max(axis=1), kind="stable") if len(who) else who
         # a rest of one user would have no name and take the same room
-        size = len(who) if len(who) <= LARGEST + 1 else LARGEST
+        size = len(who) if len(who) <= MOST_PARTS + 1 else MOST_PARTS
         first = order[:size]
         fills.append([[int(who[k]), *short(parts[k])] for k in first])
         left = np.maximum(used[i] - parts[first].sum(axis=0), 0.0)

@@ -14,7 +14,7 @@ from fairopt.connect.plan import rows as plan_rows
 from fairopt.report import plan_text
 from fairopt.report.html import verdict
 
-MOST = 2000
+MOST_MOVES = 2000
 """most moves that a page lists; how many there are is always said"""
 STEPS = ("stop", "start", "move", "pause", "resume", "leave")
 
@@ -49,7 +49,7 @@ def data_of(content: str, source: str) -> dict[str, Any]:
             for row in plan["workloads"]
         ],
         "shapes": [_shape(row) for row in plan["shapes"]],
-        "moves": moves[:MOST],
+        "moves": moves[:MOST_MOVES],
         "moved": dict(sorted(many.items())),
         "aside": list(plan_text.aside(plan)),
     }

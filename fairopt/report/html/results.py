@@ -41,7 +41,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     ------
     BadInput : with every fault of the file, each with its place.
     """
-    content = storage.read_text(path, answers.LARGEST, "a result in JSON")
+    content = storage.read_text(path, answers.LARGEST_ANSWER, "a result in JSON")
     return of_text(content, storage.source_name(path))
 
 

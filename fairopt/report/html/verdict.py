@@ -9,7 +9,7 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, Certificate
 from fairopt.formulas.parameters import FILL
 
-MOST = 100
+MOST_NAMED = 100
 """most users named that the proof does not pin"""
 PRICED = ("alpha-fair", "tradeoff", "sum-m", "own")
 """families whose gap is that of an objective, proved by prices"""
@@ -43,7 +43,7 @@ def words(alloc: Allocation) -> dict[str, Any]:
             }
             for c in found.checks
         ],
-        "undetermined": list(found.undetermined[:MOST]),
+        "undetermined": list(found.undetermined[:MOST_NAMED]),
         "undetermined_count": len(found.undetermined),
     }
 

@@ -26,7 +26,7 @@ from fairopt.solving.engines.point import AlphaQuestion
 
 ENOUGH = 1e-10
 """part of its size by which a curve is missed at which no further tangent is added"""
-MOST = 400
+MOST_ROUNDS = 400
 """most times that tangents are added"""
 ALIKE = 3
 """times that tangents are added where the curves are missed least by the shares found"""
@@ -52,8 +52,8 @@ def answer(
 
     Raises
     ------
-    NotCertified : no answer is proved, or a convex constraint is still missed after MOST rounds of
-        tangents; unless `uncertified` is "return".
+    NotCertified : no answer is proved, or a convex constraint is still missed after MOST_ROUNDS
+        rounds of tangents; unless `uncertified` is "return".
     """
     instance.only_linear("constraints")
     space = Space.of(instance, score)
@@ -65,7 +65,7 @@ def answer(
     steps += [
         _told(rule, points[curve.name][0]) for rule, curve in zip(tangents, curves, strict=True)
     ]
-    for k in range(MOST):
+    for k in range(MOST_ROUNDS):
         every = [*own, *tangents]
         alloc = solve(instance.replace(rules=every) if every else instance)
         missed, tasks = 0, given_tasks(alloc)

@@ -31,9 +31,9 @@ Progress = Callable[[int, str], None]
 STAGES = (newton.LAST, path.CLOSE), (2e-13, 1e-12), (2e-14, 1e-13)
 """tau and miss of capacities at the end; the path goes on to the next, ten times closer, while the
 corner it leads to is not certified"""
-NEAR = 1e-9
+CORNER_TAU = 1e-9
 """tau from which the corner is looked for"""
-MOST = 400
+MOST_ITERATIONS = 400
 """iterations; more than of users in memory, which begin again with another method"""
 
 
@@ -145,13 +145,13 @@ class Work:
             self.part,
             last,
             close,
-            MOST,
+            MOST_ITERATIONS,
             keep=lambda place: kept_at.write(place, stage, self.passes),
         )
 
     def ended(self, now: path.Where) -> path.Where:
         """The corner that the end of the path belongs to; the end itself where none is found."""
-        if now.tau > NEAR:
+        if now.tau > CORNER_TAU:
             return now
         self.doing = "corner"
         try:

@@ -12,7 +12,7 @@ import numpy as np
 from fairopt.instance import Bools, Floats
 
 SPLITTER = 2.0**27 + 1.0
-SMALLEST, LARGEST = 1e-280, 1e280
+SMALLEST_PRODUCT, LARGEST_PRODUCT = 1e-280, 1e280
 """outside this range a part of a product may over- or underflow"""
 
 
@@ -45,7 +45,7 @@ def _product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
         a_high, a_low = _split(a)
         b_high, b_low = _split(b)
         error = a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)
-    known = ((p > SMALLEST) & (p < LARGEST)) | (a == 0) | (b == 0)
+    known = ((p > SMALLEST_PRODUCT) & (p < LARGEST_PRODUCT)) | (a == 0) | (b == 0)
     return p, np.where(known, error, np.nan)
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from fairopt.whole.proof.claims import NeedRow, steps
 
-MOST = 300
+MOST_CASES = 300
 """cases looked at; beyond, nothing is proved"""
 
 Priced = tuple[Sequence[int], int]
@@ -21,7 +21,7 @@ Priced = tuple[Sequence[int], int]
 
 
 def impossible(
-    priced: Sequence[Priced], rows: Sequence[NeedRow], last: NeedRow, most: int = MOST
+    priced: Sequence[Priced], rows: Sequence[NeedRow], last: NeedRow, most: int = MOST_CASES
 ) -> bool:
     """Whether no placement keeps all rows and the last one, by these prices together."""
     left = [most]

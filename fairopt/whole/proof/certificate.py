@@ -15,7 +15,7 @@ from fairopt.instance.reading import Faults, known_keys, listed, shown, table
 from fairopt.whole.proof.problem import Problem
 from fairopt.whole.proof.search import LIMIT, Item, TooLong, most
 
-LARGEST = 10**60
+LARGEST_NUMBER = 10**60
 """no number of a certificate is larger: one of 100 digits is a mistake or an attack"""
 TOGETHER = 8
 """most prices that prove a level together"""
@@ -178,7 +178,7 @@ def _zones(given: Any, problem: Problem, place: str, faults: Faults) -> tuple[tu
     for k, (row, own) in enumerate(zip(rows, problem.spreads, strict=False)):
         some = listed(row, f"{place}[{k}]", faults)
         good = all(isinstance(x, int) and not isinstance(x, bool) for x in some)
-        if not good or len(some) != len(own.zones) or any(abs(x) > LARGEST for x in some):
+        if not good or len(some) != len(own.zones) or any(abs(x) > LARGEST_NUMBER for x in some):
             wanted = f"{len(own.zones)} whole numbers from -1e60 to 1e60"
             faults.add(f"{place}[{k}]", shown(row), wanted)
             some = [0] * len(own.zones)
@@ -188,7 +188,7 @@ def _zones(given: Any, problem: Problem, place: str, faults: Faults) -> tuple[tu
 
 def _number(given: Any, place: str, faults: Faults) -> int:
     whole = isinstance(given, int) and not isinstance(given, bool)
-    if whole and 0 <= given <= LARGEST:
+    if whole and 0 <= given <= LARGEST_NUMBER:
         return int(given)
     faults.add(place, shown(given), "a whole number from 0 to 1e60")
     return 0

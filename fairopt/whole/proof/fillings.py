@@ -19,7 +19,7 @@ from fairopt.whole.proof.claims import NeedRow
 from fairopt.whole.proof.near import near
 from fairopt.whole.proof.problem import Problem
 
-MOST = 100_000
+MOST_TOTALS = 100_000
 """totals that are made or compared; beyond, nothing is proved"""
 _PATTERNS = 300
 """of a class"""
@@ -95,7 +95,7 @@ def none_better(
 
 
 def impossible(
-    problem: Problem, prices: Sequence[PatternPrices], wanted: Wanted, limit: int = MOST
+    problem: Problem, prices: Sequence[PatternPrices], wanted: Wanted, limit: int = MOST_TOTALS
 ) -> bool:
     """Whether no filling of all nodes has what is wanted; not where there are too many."""
     if sum(own.count for own in problem.classes) > _NODES or len(problem.classes) > _CLASSES:

@@ -13,9 +13,8 @@ from fairopt.instance.reading import Faults, known_keys, listed, shown, table, t
 from fairopt.whole.proof import certificate, running, zones
 from fairopt.whole.proof.answer import EXACT, MULTIPLE, SCHEMA, Asked, WholeTasks
 from fairopt.whole.proof.problem import NodeRow, Problem
+from fairopt.whole.proof.zones import LARGEST_COUNT
 
-LARGEST = 10**15
-"""no count, number asked or gang of a file is larger"""
 _KEYS = ("schema", "parts", "cards", "users", "classes", "certificate", "running", "stopped")
 _USER = ("due", "taken", "asked", "gang", "at_least", "spread", "tasks")
 _CLASS = ("class", "count", "servers", "capacity", "kinds", "nodes")
@@ -188,7 +187,7 @@ def amounts(given: Any, place: str, faults: Faults) -> dict[str, Fraction]:
 
 def _count(given: Any, place: str, faults: Faults, low: int = 0) -> int:
     whole = isinstance(given, int) and not isinstance(given, bool)
-    if whole and low <= given <= LARGEST:
+    if whole and low <= given <= LARGEST_COUNT:
         return int(given)
-    faults.add(place, shown(given), f"a whole number from {low} to {LARGEST:.0e}")
+    faults.add(place, shown(given), f"a whole number from {low} to {LARGEST_COUNT:.0e}")
     return low

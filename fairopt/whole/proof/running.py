@@ -12,9 +12,10 @@ from fairopt.whole.proof.certificate import PatternPrices
 from fairopt.whole.proof.placement import Nodes
 from fairopt.whole.proof.problem import Problem
 from fairopt.whole.proof.staying import Held, Staying, Stays
+from fairopt.whole.proof.zones import LARGEST_COUNT
 
-LARGEST = 10**6
-"""no cost is larger"""
+LARGEST_COST = 10**6
+"""no cost of moving a task is larger"""
 _NODES = 10**6
 """of more nodes than these nothing is known one by one"""
 Servers = Sequence[Mapping[str, int]]
@@ -126,7 +127,7 @@ def read(
         table(data.get("held"), f"{place}.held", faults), users, servers, f"{place}.held", faults
     )
     numbers = []
-    for key, most in (("cost", LARGEST), ("floor", 10**15)):
+    for key, most in (("cost", LARGEST_COST), ("floor", LARGEST_COUNT)):
         own = table(data.get(key), f"{place}.{key}", faults)
         if own.keys() != set(users):
             faults.add(f"{place}.{key}", "other users", "each user once")

@@ -39,7 +39,7 @@ _Chosen = tuple[int, int, Any] | None
 """the last item taken, how many of it, and those before"""
 
 
-class _Open(NamedTuple):
+class _OpenItem(NamedTuple):
     """An item that fewer are to be tried of: what was there before it, and items after it."""
 
     alive: list[_Alive]
@@ -85,7 +85,7 @@ def most(
     lying = there or ((),) * len(cards)
     alive = ranked.fitting(ranked.all, left)
     chosen: _Chosen = None
-    stack: list[_Open] = []
+    stack: list[_OpenItem] = []
     seen: dict[tuple[int, tuple[int, ...], Lying], int] = {}
     while True:
         branches += 1
@@ -103,7 +103,7 @@ def most(
                     fit = on_cards.most(cards, lying, need[k], fit)
                 except Unsure:
                     raise TooLong(best, found) from None
-            stack.append(_Open(alive[1:], left, value, lying, chosen, k, fit + 1))
+            stack.append(_OpenItem(alive[1:], left, value, lying, chosen, k, fit + 1))
         while stack and not stack[-1].tasks:
             stack.pop()
         if not stack:

@@ -18,8 +18,8 @@ from typing import Any
 from fairopt.errors import Fault
 from fairopt.instance.reading import Faults, known_keys, listed, shown, table
 
-LARGEST = 10**15
-"""no skew of a file is larger"""
+LARGEST_COUNT = 10**15
+"""no count, number asked, gang, floor or skew of a file is larger"""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def read(given: Any, user: int, classes: int, place: str, faults: Faults) -> Spr
     data = table(given, place, faults)
     known_keys(data, ("skew", "zones"), place, faults)
     skew = data.get("skew")
-    if isinstance(skew, bool) or not isinstance(skew, int) or not 1 <= skew <= LARGEST:
+    if isinstance(skew, bool) or not isinstance(skew, int) or not 1 <= skew <= LARGEST_COUNT:
         faults.add(f"{place}.skew", shown(skew), "a whole number >= 1")
         skew = 1
     zone = [-1] * classes

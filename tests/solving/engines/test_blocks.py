@@ -40,7 +40,7 @@ def test_the_answer_is_the_same_in_blocks(monkeypatch):
     monkeypatch.setattr(blocks, "WIDEST", 0)
     before = fo.solve(inst, fo.ProportionalFair()).totals
     monkeypatch.setattr(blocks, "WIDEST", 40)
-    monkeypatch.setattr(blocks, "LEAST", 1)
+    monkeypatch.setattr(blocks, "LEAST_ROWS", 1)
     asked = []
     made = blocks.BlockFactors.__init__
     monkeypatch.setattr(

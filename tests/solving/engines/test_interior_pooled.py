@@ -109,7 +109,7 @@ def test_what_has_no_price_is_not_overrun_by_what_is_divided(few: None) -> None:
 
 def test_a_division_far_from_even_does_not_underflow(few: None) -> None:
     inst = random_instance(500, 3, 2, density=0.9, seed=2)
-    division = pooled._Division.of(
+    division = pooled._MixDivision.of(
         inst.pool / inst.pool.sum(axis=0),
         inst.demand,
         np.ones(500),
@@ -147,7 +147,7 @@ def test_where_there_is_a_division_nothing_proves_that_there_is_none() -> None:
     f = rng.random((200, 3)) * eligible
     z, weight = rng.dirichlet(np.ones(2), 200), rng.lognormal(size=200)
     wanted = (f / f.sum(axis=1)[:, None] * weight[:, None]).T @ z
-    division = pooled._Division(z, weight, eligible, False, wanted)
+    division = pooled._MixDivision(z, weight, eligible, False, wanted)
     found = [division.lacking(rng.normal(size=(3, 2))) for _ in range(100)]
     assert max(found) <= 1e-12
     # all of it on the last server, where not all users may be

@@ -39,7 +39,7 @@ def test_a_step_solves_the_whole_system(inst, kind, monkeypatch):
     if kind != "inverse":
         monkeypatch.setattr(system, "TINY", 0)
     if kind == "blocks":
-        monkeypatch.setattr(blocks, "LEAST", 0)
+        monkeypatch.setattr(blocks, "LEAST_ROWS", 0)
         monkeypatch.setattr(blocks, "MANY", 100.0)
     if kind == "sparse":
         for name, value in (("SMALL", 0), ("DENSE", 0), ("THICK", 2.0)):

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 import fairopt as fo
 from fairopt.solving.engines.point import AlphaQuestion
 from fairopt.solving.engines.smoothed import newton, path
-from fairopt.solving.engines.smoothed.prices import NEAR, ServerPrices
+from fairopt.solving.engines.smoothed.prices import SAME_BASE, ServerPrices
 from tests.solving.engines.test_smoothed_newton import cluster, judged
 
 
 def drawn(seed: int) -> tuple[ServerPrices, np.random.Generator]:
     rng = np.random.default_rng(seed)
     label = np.unique(rng.integers(0, 4, 7), return_inverse=True)[1]
-    prices = rng.choice([1.0, 1.0 + NEAR / 3, 2.0], (4, 3))[label]
+    prices = rng.choice([1.0, 1.0 + SAME_BASE / 3, 2.0], (4, 3))[label]
     return ServerPrices.grouped(prices * (1 + 1e-12 * rng.normal(size=(7, 3))), label), rng
 
 
@@ -28,8 +28,8 @@ def test_a_base_is_shared_by_groups_of_nearly_the_same_price(seed: int) -> None:
     for r in range(3):
         apart = np.abs(all_[:, r, None] / all_[:, r] - 1)
         same = base[:, r, None] == base[:, r]
-        assert same[apart < 0.9 * NEAR].all()
-        assert not same[apart > 10 * NEAR].any()
+        assert same[apart < 0.9 * SAME_BASE].all()
+        assert not same[apart > 10 * SAME_BASE].any()
 
 
 @given(st.integers(0, 10_000))

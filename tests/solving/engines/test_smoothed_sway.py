@@ -40,7 +40,7 @@ def test_the_bound_does_not_change_who_is_found() -> None:
                 v[i] += users.demand[n] / (users.demand[n] @ lam[i])
                 v[k] -= users.demand[n] / (users.demand[n] @ lam[k])
                 worst = max(worst, float(money[n] * v.ravel() @ inverse @ v.ravel()))
-        assert one[n] == (worst > sway.MOST * tau)
+        assert one[n] == (worst > sway.MOST_WINDOWS * tau)
 
 
 def test_a_heavy_user_is_sharp_and_its_light_neighbours_are_not() -> None:

@@ -12,7 +12,7 @@ from fairopt.solving.engines.point import AlphaQuestion
 
 USED = 1e-9
 """part of a user's share from which a pair counts as used by the last answer"""
-NEAR = 1e-6
+NEARLY_CHEAPEST = 1e-6
 """a newcomer begins on the servers whose price is within this part of its cheapest"""
 
 
@@ -129,7 +129,7 @@ def _scaled(question: AlphaQuestion, share: Floats, price: Floats) -> Start | No
         floor = np.maximum(cheapest[bare], np.median(cheapest[known]) * USED)
         due = np.exp((question.log_w[bare] - log_unit - np.log(floor)) / alpha)
         due = np.minimum(due, _most(question)[bare])
-        near = cost[bare] <= floor[:, None] * (1 + NEAR)
+        near = cost[bare] <= floor[:, None] * (1 + NEARLY_CHEAPEST)
         share[bare] = near * (due / near.sum(axis=1))[:, None]
     return Start(share, price, log_unit) if np.isfinite(share).all() else None
 

@@ -45,7 +45,7 @@ ROUNDS = 12
 INNER = 0.1
 """a round ends when its misfit is this part of the error of the round before"""
 
-LARGEST = 2_000
+MOST_ROWS = 2_000
 """rows up to which their square matrix is factored"""
 
 
@@ -61,7 +61,7 @@ class AgainFound:
 def applies(question: AlphaQuestion) -> bool:
     """Whether the method knows the problem: alpha > 0, no limit on unlike scores, not too large."""
     inst = question.instance
-    if question.alpha <= 0 or inst.shape[1] * inst.shape[2] > LARGEST:
+    if question.alpha <= 0 or inst.shape[1] * inst.shape[2] > MOST_ROWS:
         return False
     return not np.isfinite(inst.limit).any() or question.one_score
 

@@ -33,7 +33,7 @@ ANY_PAIRS, LARGE_ROWS = 20_000, 100
 """pairs beyond which it does so only on so many rows, and where alpha is at most EASY"""
 STEEPEST, FEW = 10.0, 24
 """alpha above which the path is often lost unless pairs are at most so few"""
-MOST = 80
+MOST_STEPS = 80
 """steps at one exponent"""
 WIDEST = 300.0
 """log of the largest ratio of weights"""
@@ -77,10 +77,10 @@ def follow(question: AlphaQuestion) -> Point | None:
     if log_v.min() < -WIDEST:
         return None
     with np.errstate(all="ignore"):
-        return _Small(question, np.exp(log_v)).run()
+        return _SmallPath(question, np.exp(log_v)).run()
 
 
-class _Small:
+class _SmallPath:
     """One problem, with levels in units of `size`, and Newton's method along its central path."""
 
     def __init__(self, question: AlphaQuestion, weight: Floats) -> None:
@@ -139,7 +139,7 @@ class _Small:
     def _descend(self, state: CompactState, enough: float) -> CompactState:
         """Predictor-corrector steps until the error no longer falls; the best state met."""
         best, least, worse = state, np.inf, 0
-        for _ in clock.steps(MOST):
+        for _ in clock.steps(MOST_STEPS):
             left = self._left(state)
             error = self._error(state, left)
             if not error < np.inf:

@@ -31,13 +31,14 @@ KEPT = 1e-8
 STEPS, CLOSINGS = 120, 6
 INSIDE = 0.995
 """part of the way to the nearest bound that a step takes"""
-LEAST = 1e-12
+LEAST_ROOM = 1e-12
+"""the least room of a column at the first point"""
 REGULAR = (1e-9, 1e-7, 1e-5)
 """parts of the diagonal that are added to it: full rows follow from one another"""
 WIDE = 1e6
 """as much as a row takes that is not to be held"""
 BEGIN = 1e-6
-"""the least room of a row at the first point, and LEAST that of a column"""
+"""the least room of a row at the first point"""
 
 
 @dataclass(frozen=True)
@@ -170,9 +171,9 @@ class _MovePath:
     def _first(self) -> tuple[_MovePoint, Floats]:
         tasks, held = np.maximum(self.program.tasks, 1e-9), self.program.held
         both = np.where(held > 0, 0.5 * np.minimum(tasks, held), 0.0)
-        begun = np.maximum(np.maximum(tasks - held, 0.0) + both, LEAST)
-        stopped = np.maximum((np.maximum(held - tasks, 0.0) + both)[self.held], LEAST)
-        left = np.maximum(self.had - stopped, LEAST)
+        begun = np.maximum(np.maximum(tasks - held, 0.0) + both, LEAST_ROOM)
+        stopped = np.maximum((np.maximum(held - tasks, 0.0) + both)[self.held], LEAST_ROOM)
+        left = np.maximum(self.had - stopped, LEAST_ROOM)
         slack = (self.right - self.down(self.change(begun, stopped)))[self.users :]
         size = float(self.cost @ begun + self.cost[self.held] @ stopped)
         mean = size / (len(begun) + len(stopped))

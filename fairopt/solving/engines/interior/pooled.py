@@ -33,7 +33,7 @@ MANY, PER_ROW = 10_000, 100
 """pairs, and users a row of capacity, from which a pool is tried"""
 DENSE = 0.3
 """part of all pairs that are eligible from which a pool is likely to be enough"""
-CLOSE, ROUNDED, NEAR = 1e-13, 1e-11, 1e-6
+CLOSE, ROUNDED, LEAST_FREE = 1e-13, 1e-11, 1e-6
 """largest relative miss of a capacity, and the same where no step makes it less: it is rounding;
 smallest price and free part to begin with"""
 OVER = 1e-12, 0.1
@@ -121,7 +121,7 @@ def _divided(
     alpha: float,
     eligible: Bools,
     pieces: list[Ints],
-    prices: _Prices | None,
+    prices: _PoolPrices | None,
     kept: Bools,
 ) -> tuple[Floats, Floats] | Bools | str:
     """The same, with resources `kept` (R,) used in proportion, or which others are overrun then: on
@@ -135,7 +135,7 @@ def _divided(
         if prices is None:
             return f"no prices of one pool for {size:,} users"
         open_ = eligible if last else eligible[at]
-        division = _Division.of(share[:, kept], mine[:, kept], prices.tasks, open_)
+        division = _MixDivision.of(share[:, kept], mine[:, kept], prices.tasks, open_)
         if curved is None or size <= CURVED:
             curved = division
         dealt, rays = _dealt(division, curved, theta)
@@ -157,7 +157,7 @@ def _divided(
     return tasks, prices.price
 
 
-class _Prices(NamedTuple):
+class _PoolPrices(NamedTuple):
     """Prices (R,) and free capacity (R,) of a pool, and tasks (N,) bought at them."""
 
     price: Floats
@@ -166,8 +166,8 @@ class _Prices(NamedTuple):
 
 
 def _prices(
-    demand: Floats, log_w: Floats, alpha: float, start: _Prices | None = None
-) -> _Prices | None:
+    demand: Floats, log_w: Floats, alpha: float, start: _PoolPrices | None = None
+) -> _PoolPrices | None:
     """Prices of a pool of capacity 1 each, all money 1.
 
     Newton on used(p) + s = 1, p s = mu, where x_n = (W_n / (d_n p))^(1/alpha); the common level of
@@ -176,7 +176,11 @@ def _prices(
     resources = demand.shape[1]
     p, s, mu = np.full(resources, 1.0 / resources), np.full(resources, 0.1), 0.1 / resources
     if start is not None:
-        p, s, mu = np.maximum(start.price, NEAR), np.maximum(start.free, NEAR), NEAR
+        p, s, mu = (
+            np.maximum(start.price, LEAST_FREE),
+            np.maximum(start.free, LEAST_FREE),
+            LEAST_FREE,
+        )
     top, before = float(log_w.max()), np.inf
     level = np.exp((log_w - top) / alpha)
     for _ in range(200):
@@ -187,7 +191,7 @@ def _prices(
         short, product = 1.0 - used - s, mu - p * s
         error = max(float(np.abs(short).max()), float((p * s).max()))
         if error < CLOSE or (error < ROUNDED and error > 0.5 * before):
-            return _Prices(p, s, x)
+            return _PoolPrices(p, s, x)
         before = error
         # d used = -(1/alpha) d' diag(x / q) d dp, with all money equal to all prices
         slope = (demand * (x / q / alpha)[:, None]).T @ demand
@@ -208,7 +212,7 @@ def _reach(value: Floats, change: Floats) -> float:
     return 1e9 if worst >= 0 else -1.0 / worst
 
 
-class _Division(NamedTuple):
+class _MixDivision(NamedTuple):
     """Users with mixes z (N, R) and weights (N,), to be divided so that `wanted` (I, R) is used."""
 
     z: Floats
@@ -218,7 +222,7 @@ class _Division(NamedTuple):
     wanted: Floats
 
     @classmethod
-    def of(cls, share: Floats, demand: Floats, tasks: Floats, eligible: Bools) -> _Division:
+    def of(cls, share: Floats, demand: Floats, tasks: Floats, eligible: Bools) -> _MixDivision:
         """All servers, which have shares (I, R) of all, are to be used in one proportion."""
         size = demand.sum(axis=1)
         wanted = share * (tasks @ demand)
@@ -287,7 +291,7 @@ class _Division(NamedTuple):
 
 
 def _dealt(
-    division: _Division, curved: _Division, theta: Floats | None
+    division: _MixDivision, curved: _MixDivision, theta: Floats | None
 ) -> tuple[Floats | None, tuple[Floats, Floats]]:
     """(I, R) theta at which what is wanted is used, or None, and what may prove that there is none:
     the last theta, and what was still missing. The curvature is that of `curved`."""

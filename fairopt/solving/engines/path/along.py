@@ -22,14 +22,14 @@ from fairopt.solving.engines.path.basis import EASY, Basis
 from fairopt.solving.engines.path.state import PathMissing
 from fairopt.solving.engines.path.system import PathSystem
 
-MOST, PATIENCE, FLAT = 300, 10, 40
+MOST_STEPS, PATIENCE, FLAT = 300, 10, 40
 """most steps at one exponent; those after which it ends if nothing is halved, and the same of an
 exponent below 1, at which shares may have to fall by many decades"""
 ENOUGH, GOOD, FINE = 5e-15, 1e-14, 1e-11
 """error at which it ends; errors from which one step, or two, without progress end it"""
 HALF_WAY = 1e-2
 """error at which the next exponent is gone to"""
-NEAR, APART, QUICK = 0.1, 0.5, 1.7
+NEAR_PRODUCTS, APART, QUICK = 0.1, 0.5, 1.7
 """products and distances of prices, and of shares at alpha 3, from which it is gone to at once; by
 what factor then"""
 DAMP = 1e-10, 1e-7
@@ -77,7 +77,7 @@ class Path(Basis):
     def _descended(self, state: Floats, enough: float) -> tuple[Floats, float]:
         """Steps at one exponent, until the error is small enough or nothing is gained."""
         best, least, mark, worse, lowest = state, np.inf, np.inf, 0, np.inf
-        for _ in clock.steps(MOST):
+        for _ in clock.steps(MOST_STEPS):
             state, moved = limits.lowered(self, state)
             self.levelled(state)
             missing = self.missing(state)
@@ -109,7 +109,11 @@ class Path(Basis):
         mean = float((layout.products(state) / self.targets(state, missing)).mean())
         dual = np.abs(missing.dual) / (np.abs(missing.cost) + frame.to(missing.q) + s.dear)
         least = min(1.0, EASY / self.alpha)
-        return mean < NEAR and float(dual.max()) < NEAR and self.off(state, missing) < APART * least
+        return (
+            mean < NEAR_PRODUCTS
+            and float(dual.max()) < NEAR_PRODUCTS
+            and self.off(state, missing) < APART * least
+        )
 
     def _quickly(self, state: Floats) -> Floats:
         """The state at the next exponent, at the same prices and values: where there are no limits

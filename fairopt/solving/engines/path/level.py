@@ -28,7 +28,7 @@ from fairopt.solving.engines.path.level_state import LevelMissing, LevelState, l
 from fairopt.solving.engines.path.system import PathSystem
 from fairopt.solving.engines.point import AlphaQuestion
 
-MOST, PATIENCE, LAST = 100, 8, 2
+MOST_STEPS, PATIENCE, LAST = 100, 8, 2
 """most steps; those without halving the error after which it ends, and the same once it is FINE"""
 NARROW, LONGER, PATIENT = 100, 300, 60
 """rows up to which a step costs next to nothing beside a simplex of as many users; then so many"""
@@ -36,8 +36,9 @@ ENOUGH, FINE, GOOD = 1e-15, 1e-13, 1e-9
 """error, in parts of t, at which it ends; of rounding; and from which its end is an answer"""
 DAMP, IDLE = 1e-5, 1e-2
 """part of a user's money that holds its columns, of those that hold this part of its share"""
-BOLD, CAREFUL, NEAR = 0.995, 0.9, 1e-3
-"""part of the way to the nearest 0 that is gone, while products are above NEAR of t with care"""
+BOLD, CAREFUL, NEAR_PRODUCTS = 0.995, 0.9, 1e-3
+"""part of the way to the nearest 0 that is gone, with care while products are above NEAR_PRODUCTS
+of t"""
 ROUNDING = 2e-15
 """part of a row by which floats may overrun it"""
 LITTLE = 1e-12
@@ -132,7 +133,7 @@ class _Leveling:
         state, since, mark = self._first(), 0, np.inf
         best, kept = np.inf, state
         narrow = self.frame.count <= NARROW
-        most, patience = (LONGER, PATIENT) if narrow else (MOST, PATIENCE)
+        most, patience = (LONGER, PATIENT) if narrow else (MOST_STEPS, PATIENCE)
         for _ in clock.steps(most):
             left = self._left(state)
             products = sum(float(part.sum()) for part in state.products())
@@ -252,7 +253,7 @@ class _Leveling:
         # of the second order no more than what is aimed at: a few large products would rule all
         wanted = [aim - now - np.clip(more, -mean, mean) for now, more in pairs]
         change = direction(*wanted)
-        part = CAREFUL if mean / at.t > NEAR else BOLD
+        part = CAREFUL if mean / at.t > NEAR_PRODUCTS else BOLD
         return moved(at, change, *[min(1.0, part * each) for each in longest(at, change)])
 
     def stops(self, state: LevelState, servers: tuple[int, int]) -> LevelStops:

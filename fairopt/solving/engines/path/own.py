@@ -16,7 +16,7 @@ import numpy as np
 
 from fairopt.instance import Floats, Ints
 
-LARGE, MOST, SHARED = 600, 0.5, 3000
+LARGE, MOST_PART, SHARED = 600, 0.5, 3000
 """least rows, most part of them that users share, and most of those"""
 
 
@@ -36,7 +36,7 @@ def alone(row: Ints, owner: Ints, rows: int) -> Ints:
 def fits(lone: Ints) -> bool:
     """Whether rows are many, and those that users share few."""
     shared = int((lone < 0).sum())
-    return len(lone) >= LARGE and shared <= min(MOST * len(lone), SHARED)
+    return len(lone) >= LARGE and shared <= min(MOST_PART * len(lone), SHARED)
 
 
 @dataclass(frozen=True)

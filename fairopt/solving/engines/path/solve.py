@@ -14,7 +14,7 @@ from fairopt.solving.engines.path.along import Path
 
 CLEAR = 1e-6
 """a column, or a price, that is smaller by this than what vanishes with it is nothing"""
-MOST = 600.0
+LARGEST_LOG = 600.0
 """log of the largest number that prices are multiplied by"""
 FINE, CLOSE, MANY = 1e-9, 1e-8, 100_000
 """a larger error is tried again; of so many columns, where that takes seconds or minutes, if it is
@@ -76,7 +76,7 @@ def solve(
         # in less money where prices would else be beyond the largest float; limits' alone are cut
         limits = path.frame.row_of_limit[path.frame.limited]
         shared = np.log(np.delete(price, limits).max(initial=1.0))
-        money = float(np.clip(log_money, -MOST, MOST - shared))
+        money = float(np.clip(log_money, -LARGEST_LOG, LARGEST_LOG - shared))
         answer = PathAnswer(
             x * path.frame.size[: len(x)],
             _times(price, money),
@@ -91,7 +91,7 @@ def solve(
 
 def _times(price: Floats, log_money: float) -> Floats:
     """Prices in other money; those of limits may be beyond the largest float."""
-    return np.asarray(np.exp(np.minimum(np.log(price) + log_money, MOST)))
+    return np.asarray(np.exp(np.minimum(np.log(price) + log_money, LARGEST_LOG)))
 
 
 def _followed(
@@ -158,7 +158,7 @@ def _cleared(path: Path, state: Floats) -> tuple[Floats, Floats, Floats]:
     price = np.zeros(frame.rows)
     price[frame.shared], price[frame.alone] = cleared[: frame.count], cleared[frame.count :]
     # beyond the smaller weight that a user at its limit counted with
-    log_value = np.minimum(path.log_true - path.alpha * np.log(s.share), MOST)
+    log_value = np.minimum(path.log_true - path.alpha * np.log(s.share), LARGEST_LOG)
     beyond = np.exp(log_value) - np.exp(path.log_w - path.alpha * np.log(s.share))
     rent += np.maximum(beyond, 0.0) / np.where(frame.limited, frame.least_limit, 1.0)
     mine = layout.limited

@@ -31,7 +31,8 @@ from fairopt.solving.engines.penalties.ground import Ground
 from fairopt.solving.engines.penalties.whole import Whole
 from fairopt.solving.engines.point import Point
 
-MOST = 80
+MOST_STEPS = 80
+"""most steps of a descent"""
 EASY = 2.0
 """alpha up to which the path is followed directly, without strides in alpha"""
 STRIDE = 2.0
@@ -124,7 +125,7 @@ class _Penalised:
     def descend(self, state: CentringState, enough: float) -> CentringState:
         """Predictor-corrector steps until the error no longer falls; the best state met."""
         best, least, worse = state, np.inf, 0
-        for _ in clock.steps(MOST):
+        for _ in clock.steps(MOST_STEPS):
             left = self.residuals(state)
             error = self.error(state, left)
             if not np.isfinite(error):

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairopt.instance import Floats, Instance, remembered
 from fairopt.solving.engines.penalties.centring import Centring
-from fairopt.solving.engines.penalties.whole import MOST, Positions, unknowns
+from fairopt.solving.engines.penalties.whole import MOST_UNKNOWNS, Positions, unknowns
 
 
 class Ground:
@@ -57,7 +57,7 @@ class Ground:
         self.of_user = self.levels / self.size
         some = self.use > 0
         self.even = some / some.sum(axis=1, keepdims=True)
-        self.small = unknowns(len(self.a0), self.use.shape[1], users) <= MOST
+        self.small = unknowns(len(self.a0), self.use.shape[1], users) <= MOST_UNKNOWNS
         self._frames: dict[tuple[bool, bool], Positions] = {}
 
     @classmethod
@@ -65,7 +65,7 @@ class Ground:
         cls, instance: Instance, score: Floats, weight: Floats, together: bool = False
     ) -> Ground:
         """The arrays of an instance; kept for a small one, which a sweep solves very often."""
-        if instance.demand.size + instance.placement.size > 2 * MOST:
+        if instance.demand.size + instance.placement.size > 2 * MOST_UNKNOWNS:
             return cls(instance, score, weight, together)
         asked = score, weight, together
         kept: Ground = remembered(instance, "_trade_off_ground", lambda: cls(instance, *asked))

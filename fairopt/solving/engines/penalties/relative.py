@@ -124,16 +124,16 @@ def _newton(z: Unknowns) -> list[Point]:
     return [*found, z.point()] if found else found
 
 
-MOST = 150
+MOST_ITERATIONS = 150
 """iterations of a descent"""
-LARGEST = 600
+MOST_UNKNOWNS = 600
 """unknowns of the dense system above which this is not tried"""
 STRIDE, FAR, SHORTEST, HALF_WAY = 2.0, 8.0, 0.1, 1e-2
 """largest factor of alpha in a stride; largest change of the logarithm of a marginal value in one,
 at first and after failures; error at which the next stride begins"""
 STRIDES = 300
 """most strides; more would be needed only where marginal values exceed the floating-point range"""
-NEAR = 1e-6
+LARGEST_ERROR = 1e-6
 """error above which the path is followed again from another beginning"""
 BEGINNINGS = (True, True), (False, True), (True, False), (False, False)
 """whether first shares are by weight (else equal), and whether the forces, while alpha is still
@@ -149,7 +149,7 @@ def follow(instance: Instance, score: Floats, terms: Terms) -> list[Point]:
     """The end of the path, and polished points; none after overflow or for a large instance."""
     with np.errstate(all="ignore"):
         ground = Ground.of(instance, score, instance.weight, terms.equal_within)
-        if 2 * len(ground.use) + ground.use.shape[1] + 2 * len(ground.weight) > LARGEST:
+        if 2 * len(ground.use) + ground.use.shape[1] + 2 * len(ground.weight) > MOST_UNKNOWNS:
             return []
         found = []
         for by_weight, at_end in BEGINNINGS:
@@ -159,7 +159,7 @@ def follow(instance: Instance, score: Floats, terms: Terms) -> list[Point]:
             error = method.run()
             if np.isfinite(error):
                 found.append(method.point())
-            if error < NEAR:
+            if error < LARGEST_ERROR:
                 found.extend(polished(method))
                 break
     return found
@@ -193,7 +193,7 @@ class _RelativePath(Unknowns):
     def descend(self, enough: float) -> float:
         """Predictor-corrector steps until the error no longer falls; keeps the best state."""
         best, least, since = self.state(), np.inf, 0
-        for iteration in clock.steps(MOST):
+        for iteration in clock.steps(MOST_ITERATIONS):
             left = RelativeLeft(self)
             if not np.isfinite(left.error):
                 break

@@ -15,7 +15,7 @@ EASY = 2.0
 """alpha up to which no strides are needed"""
 SETTLING = 3
 """rounds in which first shares are cut to what their users can pay"""
-LEAST = 1e-200
+LEAST_FORCE = 1e-200
 """smallest force"""
 
 
@@ -47,7 +47,7 @@ class Unknowns:
         across = np.inf if terms.equal_across else 2 * terms.t_pf * scale / self.users
         within = 0.0 if terms.equal_within else 2 * terms.t_drf / size**2 * scale
         # a force this small beside marginal values near 1 has no effect, only rounding
-        across, within = (w if w > LEAST else 0.0 for w in (across, within))
+        across, within = (w if w > LEAST_FORCE else 0.0 for w in (across, within))
         self.forces = np.full(self.users, across), np.full(self.pairs, within) / ground.machines
 
     def begin(self, by_weight: bool) -> None:

@@ -17,7 +17,7 @@ from fairopt.solving.engines.penalties.centring import (
     Direction,
 )
 
-MOST = 100
+MOST_UNKNOWNS = 100
 """unknowns up to which one dense system is faster"""
 
 

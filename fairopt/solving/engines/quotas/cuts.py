@@ -31,7 +31,7 @@ NAME = "interior, cuts"
 WIDE, IN_GROUPS, WIDEST = 8_000, 1_000, 50_000
 """columns from which this is faster than a kept model, the same in groups, and from which that
 comes to no end"""
-MOST = 200
+MOST_PROGRAMS = 200
 """most programs"""
 NEARLY = 1e-7
 """error of a program from which it says something: a cut is one at any prices"""
@@ -84,7 +84,7 @@ class _Cuts:
     def run(self) -> Rounds | None:
         """The rounds, once shares are feasible."""
         low = self.low
-        for k in range(MOST):
+        for k in range(MOST_PROGRAMS):
             clock.tick()
             met = self._met()
             if met is None or not (np.isfinite(met[0]) & (met[0] > 0)).all():

@@ -10,13 +10,13 @@ import numpy as np
 from fairopt.formulas.lowered import Lowered
 from fairopt.formulas.targets import Jump, PathPoint, Piece
 from fairopt.instance import Floats
-from fairopt.solving.engines.quotas.rounds import LEAST, Round, RoundsQuestion
+from fairopt.solving.engines.quotas.rounds import LEAST_JUMP, Round, RoundsQuestion
 
-NEAR = 1e-6
+LARGEST_CHANGE = 1e-6
 """a level that would change by a larger part is left as it was found"""
-SAME = 1e-9
+SAME_LEVEL = 1e-9
 """levels within this part of each other are one"""
-MOST = 10_000
+MOST_PIECES = 10_000
 """most pieces that are followed"""
 
 Level = Callable[[Lowered, Round, "Piece | Jump", Floats], "float | None"]
@@ -40,7 +40,7 @@ class RoundsReached:
     def moved(self, by: Floats) -> list[Round]:
         """The rounds with t, or parts of jumps, changed by (K,)."""
         return [
-            replace(one, jump=min(max(one.jump + d, LEAST), 1.0))
+            replace(one, jump=min(max(one.jump + d, LEAST_JUMP), 1.0))
             if one.jump
             else replace(one, t=one.t + d)
             for one, d in zip(self.rounds, by.tolist(), strict=True)
@@ -90,14 +90,14 @@ def followed(
 
 
 def _near(value: float | None, old: float, size: float) -> float:
-    return old if value is None or not abs(value - old) <= NEAR * size else value
+    return old if value is None or not abs(value - old) <= LARGEST_CHANGE * size else value
 
 
 def _piece(point: PathPoint, t: float, jumps: bool) -> Piece | Jump | None:
     """The piece on which level t is reached, or the jump there."""
-    for _ in range(MOST):
+    for _ in range(MOST_PIECES):
         piece = point.piece()
-        here = point.t >= t * (1 - SAME)
+        here = point.t >= t * (1 - SAME_LEVEL)
         if isinstance(piece, Jump):
             if here and jumps:
                 return piece
@@ -106,10 +106,10 @@ def _piece(point: PathPoint, t: float, jumps: bool) -> Piece | Jump | None:
                 return Piece(point, 0 * point.due, point.t, still, 0 * point.v, 0 * point.amount[0])
             point = piece.end
         elif jumps:
-            if piece.until > t * (1 + SAME):
+            if piece.until > t * (1 + SAME_LEVEL):
                 return None
             point = piece.at(piece.until)
-        elif piece.until >= t * (1 - SAME):
+        elif piece.until >= t * (1 - SAME_LEVEL):
             return piece
         else:
             point = piece.at(piece.until)

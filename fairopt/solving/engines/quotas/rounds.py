@@ -28,11 +28,11 @@ from fairopt.solving.engines.quotas.model import LevelModel, LevelOptimum
 
 SURE = 1e-9
 """prices of less than this part of all money say nothing"""
-SAME = 1e-9
+SAME_T = 1e-9
 """values of t that differ by at most this part are one"""
 TINY = 1e-12
 """part of the size of t, and of a share alone, that is none"""
-LEAST = 1e-300
+LEAST_JUMP = 1e-300
 """part of a jump that was stopped where it begins: told apart from no jump"""
 CLOSE = 1e-6
 """a user that holds more than its target by this part was not stopped, whatever prices say"""
@@ -166,14 +166,14 @@ class _RoundsRun:
         if isinstance(piece, Jump):
             line = piece.end.due - point.due
             part = self._asks(line, point.due, 0.0, 1.0)
-            if part >= 1 - SAME:
+            if part >= 1 - SAME_T:
                 return piece.end, 1.0, False
-            return piece.at(part), max(part, LEAST), True
+            return piece.at(part), max(part, LEAST_JUMP), True
         t = float(point.t)
         reached = self._asks(piece.slope, point.due - piece.slope * t, t, float(piece.until))
-        if reached >= piece.until * (1 - SAME):
+        if reached >= piece.until * (1 - SAME_T):
             return piece.at(piece.until), 0.0, False
-        still = reached <= t * (1 + SAME) + TINY * self.scale
+        still = reached <= t * (1 + SAME_T) + TINY * self.scale
         return (point if still else piece.at(reached)), 0.0, True
 
     def _asks(self, slope: Floats, offset: Floats, least: float, most: float) -> float:

@@ -160,7 +160,7 @@ def tasks(
 
 PASSES = 2
 """times that tasks follow from levels, and targets from these"""
-LARGEST = 4_000
+MOST_USERS = 4_000
 """most users, and rows that are not of one column alone, for which this is tried"""
 
 
@@ -169,7 +169,7 @@ def sharpened(found: Rounds, asked: RoundsQuestion) -> Rounds:
     low = asked.low
     flow = np.zeros(len(low.low)) if found.flow is None else found.flow
     size = int((~_alone(low)).sum()) + low.shape[0]
-    if len(low.low) and found.flow is None or size > LARGEST:
+    if len(low.low) and found.flow is None or size > MOST_USERS:
         return found
     held = _held(found.x, low)
     rounds = [replace(one, price=_prices(one.price, low, held)) for one in found.rounds]

@@ -14,11 +14,10 @@ import numpy as np
 from fairopt import clock
 from fairopt.formulas.targets import Jump, PathPoint, TargetTree
 from fairopt.instance import Bools, Floats
+from fairopt.solving.engines.quotas.rounds import LEAST_JUMP
 
-SAME = 1e-12
+SAME_WAY = 1e-12
 """part of the way to where users stop that is rounding"""
-LEAST = 1e-300
-"""part of a jump that was stopped where it begins: told apart from no jump"""
 
 
 class StopAtCut(NamedTuple):
@@ -44,6 +43,7 @@ def followed(
     point, stops = PathPoint.start(tree, floor - base), list[StopAtCut]()
     while point.free.any():
         clock.tick()
+        # along one line at a time: where it ends, or somebody stops, everybody moves another way
         piece, due = point.piece(), point.due + base
         if isinstance(piece, Jump):
             line, far = piece.end.due - point.due, 1.0
@@ -56,7 +56,7 @@ def followed(
             cuts = np.where(counts > 0, np.maximum(1.0 - parts @ due, 0.0) / counts, np.inf)
         cut = int(np.argmin(cuts))
         first = min(float(own.min()), float(cuts[cut]))
-        if first >= far * (1 - SAME) and far < np.inf:
+        if first >= far * (1 - SAME_WAY) and far < np.inf:
             if isinstance(piece, Jump):
                 point = piece.end
                 stops.append(StopAtCut(float(point.t), 1.0, np.zeros_like(point.free), -1))
@@ -67,9 +67,9 @@ def followed(
             return None
         jump = isinstance(piece, Jump)
         point = piece.at(first if jump else point.t + first)
-        part = max(first, LEAST) if jump else 0.0
-        limited = own <= first * (1 + SAME)
-        counted = point.free & (parts[cut] > 0) & ~limited & (cuts[cut] <= first * (1 + SAME))
+        part = max(first, LEAST_JUMP) if jump else 0.0
+        limited = own <= first * (1 + SAME_WAY)
+        counted = point.free & (parts[cut] > 0) & ~limited & (cuts[cut] <= first * (1 + SAME_WAY))
         for users, by in ((limited, -1), (counted, cut)):
             if users.any():
                 stops.append(StopAtCut(float(point.t), part, users, by))

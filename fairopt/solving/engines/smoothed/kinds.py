@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.sharp import Sharp
-from fairopt.solving.engines.smoothed.single import SAME, Single, grouped, rarely_shared
+from fairopt.solving.engines.smoothed.single import SAME_WINDOWS, Single, grouped, rarely_shared
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
 from fairopt.solving.engines.smoothed.sway import swaying
 from fairopt.solving.engines.smoothed.users import UsersRead, picked
@@ -280,7 +280,7 @@ def swaying_of(
     many do too, but for ties equal in the end once the curvature is not known to enough digits."""
     ties = few
     if wary:
-        label = grouped(lam, np.ones_like(few), tau, SAME if tau < ROUNDED else 0.0)
+        label = grouped(lam, np.ones_like(few), tau, SAME_WINDOWS if tau < ROUNDED else 0.0)
         ties = label[:, None] != label
     sharp = swaying(users, found.close, found.log_least, ties, lam, mu, tau, inverse)
     sharp &= ~found.held | (found.in_reach > 2)

@@ -20,7 +20,7 @@ import numpy as np
 from fairopt.formulas import rows
 from fairopt.instance import Bools, Floats, Ints
 
-MOST = 80
+MOST_ROUNDS = 80
 """rounds of Newton or bisection"""
 CLOSE = 1e-14
 """relative miss of the limit"""
@@ -67,7 +67,7 @@ def solve(case: LimitedUsers, mu: Floats, tau: float) -> tuple[Floats, Floats]:
         case = case.of(on)
         low, high = -before[on], np.full(len(on), np.inf)
         where = np.zeros(len(on))
-        for _ in range(MOST):
+        for _ in range(MOST_ROUNDS):
             if not len(on):
                 break
             excess, slope = _log_excess(case, before[on], where, tau)

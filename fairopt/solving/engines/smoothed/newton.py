@@ -52,7 +52,7 @@ class SmoothedFound:
     @property
     def ended(self) -> bool:
         """Whether the path was not cut off by the number of its iterations."""
-        return self.end.iterations < path.MOST
+        return self.end.iterations < path.MOST_ITERATIONS
 
     @property
     def told(self) -> str:

@@ -246,6 +246,7 @@ def _told(  # type: ignore[no-untyped-def]
                 tied[count] = i
                 count += cost[i] <= least * reach[2]
             in_reach[n] = nearer
+            # with one close server there is no tie: the logarithm and the sums are spared
             if closer < 2:
                 continue
             log_least[n] = log(least)
@@ -294,6 +295,7 @@ def _sways(  # type: ignore[no-untyped-def]
         for i in range(servers):
             server[count] = i
             count += close[n, i]
+        # who has one close server moves no tie, and pays for no products below
         if count < 2:
             continue
         money = exp(log_w[n] * power + (1 - power) * log_least[n])

@@ -48,7 +48,7 @@ FAR, NEARER = 10.0, 5.0
 tau"""
 STUCK = 1e-9
 """length of a step that leads nowhere"""
-MOST = 120
+MOST_ITERATIONS = 120
 """iterations"""
 
 
@@ -103,7 +103,7 @@ def follow(
 
     keep : called after every iteration, with the place from which `follow` would go on.
     """
-    most = MOST if most is None else most
+    most = MOST_ITERATIONS if most is None else most
     while now.iterations < most and not clock.over():
         if not _go_on(now, capacity, last, close, most):
             break

@@ -16,7 +16,7 @@ import numpy as np
 
 from fairopt.instance import Floats, Ints
 
-NEAR, LITTLE = 1e-4, 1e-6
+SAME_BASE, LITTLE = 1e-4, 1e-6
 """parts of a price, and of the dearest on the same server, by which prices of a resource in two
 groups may differ, to have one base"""
 
@@ -80,7 +80,7 @@ def _alike(heads: Floats) -> Ints:
     for r, price in enumerate(heads.T):
         order = np.argsort(price, kind="stable")
         ordered, most = price[order], dearest[order]
-        near = np.maximum(NEAR * np.abs(ordered), LITTLE * most)
+        near = np.maximum(SAME_BASE * np.abs(ordered), LITTLE * most)
         begins = np.append(True, np.diff(ordered) > np.minimum(near[1:], near[:-1]))
         for some in np.split(order, np.flatnonzero(begins)[1:]):
             found[some, r] = some.min()

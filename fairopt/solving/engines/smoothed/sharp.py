@@ -34,7 +34,7 @@ STEEP = 1.0
 STATE = ("x", "nu", "mu", "room", "p")
 WITHIN = 10.0
 """factor within which products are to stay of their targets"""
-LEAST = 0.3
+LEAST_TAU = 0.3
 """part of tau that a server far too dear begins with"""
 
 
@@ -66,7 +66,7 @@ class Sharp:
         even = 1 / self.k[:, None]
         above = np.maximum(above, tau * even / np.maximum(part, even))
         tasks = part * (q * share)[:, None] / split.cost.T
-        begun = LEAST * tau * even / above * share[:, None] / _or_one(self.u)
+        begun = LEAST_TAU * tau * even / above * share[:, None] / _or_one(self.u)
         tasks += np.where(self.on, begun, 0.0)
         self.x = tasks * (share / (tasks * self.u).sum(axis=1))[:, None]
         self.nu = np.where(self.on, above * q[:, None] * self.u, 1.0)

@@ -15,7 +15,7 @@ from fairopt.solving.engines.smoothed.users import UsersRead
 
 MANY = 6.0
 """users of like money that must share a tie, for it to be smooth"""
-SAME = 100.0
+SAME_WINDOWS = 100.0
 """windows within which prices of servers are equal in the end"""
 
 
@@ -27,7 +27,7 @@ def rarely_shared(money: Floats, squares: Floats, lam: Floats, tau: float) -> Bo
     """
     few: Bools = money**2 / np.maximum(squares, 1e-300) < MANY
     np.fill_diagonal(few, False)
-    label = grouped(lam, ~few, tau, SAME)
+    label = grouped(lam, ~few, tau, SAME_WINDOWS)
     found: Bools = few & (label[:, None] != label)
     return found
 

@@ -17,7 +17,7 @@ import numpy as np
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.smoothed.users import UsersRead
 
-MOST = 1.0
+MOST_WINDOWS = 1.0
 """windows by which a smooth user may move the prices of its tie"""
 PIECE = 4096
 """users at once"""
@@ -33,7 +33,8 @@ def swaying(
     tau: float,
     inverse: Floats,
 ) -> Bools:
-    """(N,) who moves the prices of a tie of servers that are `close` (N, I) by more than MOST.
+    """(N,) who moves the prices of a tie of servers that are `close` (N, I) by more than
+    MOST_WINDOWS.
 
     log_least : (N,) logarithm of the least price of a share, of who has such a tie. ties : (I, I)
     which may be. prices : (I, R).
@@ -48,7 +49,7 @@ def swaying(
     if users.compiled and mu is None:  # a loop passes over those with no tie as fast as a mask does
         from fairopt.solving.engines.smoothed import passes  # which loads the compiler
 
-        return passes.sways(users, close, log_least, ties, prices, answer, MOST * tau)
+        return passes.sways(users, close, log_least, ties, prices, answer, MOST_WINDOWS * tau)
     money = np.exp(users.log_w / users.alpha + (1 - 1 / users.alpha) * log_least)
     at = close @ np.ones(servers, np.float32) > 1
     if not at.any():
@@ -59,7 +60,7 @@ def swaying(
         # equal costs: d' K d <= (d . k)^2 with k^2 the largest diagonals of K of any tie
         apart = np.where(ties, _apart(np.einsum("rrik->rik", blocks)), 0.0)
         most = np.sqrt(np.maximum(apart.max(axis=(1, 2)), 0.0))
-        at &= money * (users.demand @ most) ** 2 > MOST * tau * np.exp(2 * log_least)
+        at &= money * (users.demand @ most) ** 2 > MOST_WINDOWS * tau * np.exp(2 * log_least)
     for i, k in zip(*np.nonzero(np.tril(ties)), strict=True):
         some = np.flatnonzero(at & close[:, i] & close[:, k])
         for first in range(0, len(some), PIECE):
@@ -69,7 +70,7 @@ def swaying(
             one, other = demand @ prices[i] + own, demand @ prices[k] + own
             moved = (both @ answer[:, i, i]) / one**2 + (both @ answer[:, k, k]) / other**2
             moved -= (both @ (answer[:, i, k] + answer[:, k, i])) / (one * other)
-            found[piece] |= moved * money[piece] > MOST * tau
+            found[piece] |= moved * money[piece] > MOST_WINDOWS * tau
     return found
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from fairopt import clock
 from fairopt.instance import Bools, Floats, Instance, Ints
 
-MOST, NEWTON = 80, 30
+MOST_STEPS, NEWTON = 80, 30
 """most steps, and most Newton steps for one of them"""
 HALVINGS = 4
 """a Newton step that does not lower the miss is halved so many times at most"""
@@ -264,7 +264,7 @@ def settle(instance: Instance, part: Floats, x: Floats) -> tuple[Floats, int] | 
     """
     servers = Servers(instance, part)
     price, h, moved, failed = servers.begin(x), 1.0, 1.0, 0
-    for done in range(1, MOST + 1):
+    for done in range(1, MOST_STEPS + 1):
         if clock.over():
             return None
         enough = max(EXACT, min(ROUGH * moved, 1e-4))

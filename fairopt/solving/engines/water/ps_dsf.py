@@ -16,7 +16,7 @@ from fairopt.solving.engines.water.refill import Unsettled, refill, refill_serve
 
 STEPS = 50_000
 """largest number of steps of all servers together"""
-SAME = 1e-9
+SAME_LEVEL = 1e-9
 """levels with a smaller relative difference are one level; with less than this left, a resource is
 full"""
 
@@ -31,14 +31,14 @@ def one_step(instance: Instance, part: Floats, x: Floats, i: int) -> bool:
     total = x.sum(axis=1)
     level = np.where(able, total / np.where(able, phi_gamma, 1.0), np.inf)
     use = part[:, i]  # (N, R)
-    full = x[:, i] @ use >= 1 - SAME
-    looking = able & (total < instance.limit * (1 - SAME))
+    full = x[:, i] @ use >= 1 - SAME_LEVEL
+    looking = able & (total < instance.limit * (1 - SAME_LEVEL))
     while looking.any():
         low = float(level[looking].min())
-        lowest = looking & (level <= low * (1 + SAME))
+        lowest = looking & (level <= low * (1 + SAME_LEVEL))
         stopping = np.flatnonzero(full & (use[lowest] > 0).any(axis=0))
         tops = [(_largest_holder(use[:, r], x[:, i], level), r) for r in stopping]
-        done = [r for n, r in tops if level[n] <= low * (1 + SAME)]
+        done = [r for n, r in tops if level[n] <= low * (1 + SAME_LEVEL)]
         if done:
             looking &= ~(use[:, done] > 0).any(axis=1)
             continue
@@ -123,7 +123,7 @@ FEW, SOON, FIRST = 150, 60, 2
 """pairs up to which the rounds may settle first, and in how many; rounds before implicit steps"""
 MOVED = 1e-7
 """part of a total by which a round may move the end of the implicit steps"""
-NEAR = 1e-4
+LARGEST_CLOSING = 1e-4
 """if `close` would change a total by more than this part, the answer is left as it was"""
 
 
@@ -213,6 +213,6 @@ def close(instance: Instance, tasks: Floats) -> tuple[Floats, dict[str, Any]]:
     except SolverFailure:
         return tasks, {**step, "status": f"did not settle in {CLOSING} rounds: not used"}
     moved = float(np.abs(closed.sum(axis=1) / total - 1.0).max())
-    if not moved <= NEAR:
+    if not moved <= LARGEST_CLOSING:
         return tasks, {**step, "status": f"moved a total by {moved:.2g}: not used"}
     return closed, {**step, "rounds": rounds}
