@@ -18,7 +18,7 @@ from fairopt.connect.readers import (
     yunikorn,
 )
 from fairopt.connect.readers.kubernetes import OWNER, UNDIVIDED, Collector
-from fairopt.connect.readers.tables import TABLES, Tables
+from fairopt.connect.readers.tables import Tables, begins
 from fairopt.connect.text import reading
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults
@@ -189,7 +189,7 @@ class Sources:
     @staticmethod
     def _kind(first: bytes) -> str:
         """What a file is by how it begins; empty for one whose objects say what they are."""
-        if first.startswith(TABLES):
+        if begins(first):
             return "tables"
         line = first.partition(b"\n")[0]
         slurm = line.startswith((b"NodeName=", b"Account|")) or line[:6].lower() == b"jobid|"
