@@ -166,6 +166,7 @@ class Stopped(Amounts):
 
     def each_blocked(self) -> Iterator[Blocked]:
         """The entries of `blocked`, computed one at a time."""
+        self.instance.only_known("explain", "what stops users")
         if not self.instance.plain:
             if self.rounds:
                 return blocked_rules.each_in_rounds(self.instance, self.by_way, self.rounds)

@@ -152,7 +152,8 @@ def audit(
 
     Raises
     ------
-    BadInput : faults of `held`; nobody holds or waits for anything.
+    BadInput : faults of `held`; nobody holds or waits for anything. UsageError : rules that an
+        audit does not know.
     NotCertified, SolverFailure : as of `solve`.
 
     Examples
@@ -165,6 +166,7 @@ def audit(
     A 3.0 4.091 3.0
     B 2.0 1.636 3.0
     """
+    instance.only_known("audit")
     notion = MaxMin() if notion is None else notion
     given = held if isinstance(held, HeldTasks) else held_of(held, instance)
     instance, way_tasks = _wanted(instance, given)

@@ -43,6 +43,7 @@ def write_folder(inst: Instance, folder: Path, head: str, cluster: str = "") -> 
     ----------
     cluster : text of cluster.json, which no reader of models looks into; without it there is none.
     """
+    inst.only_known("write")
     folder = Path(os.path.realpath(folder))
     storage.check_folder(folder)
     if folder.exists() and not (
