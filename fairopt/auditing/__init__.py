@@ -19,7 +19,7 @@ from fairopt.errors import BadInput, Fault
 from fairopt.files.held import HeldTasks, held_of
 from fairopt.formulas import families
 from fairopt.formulas.entitled import entitled
-from fairopt.formulas.lowered import Lowered, lower
+from fairopt.formulas.lowered import PRICES, Lowered, lower
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import MaxMin, Notion
 from fairopt.solving import solve
@@ -213,9 +213,7 @@ def audit(
         instance,
         notion,
         ways.running(way_tasks),
-        answer.prices,
-        answer.limit_prices,
-        answer.level_prices,
+        level_prices=answer.level_prices,
         **_proof(answer, way_tasks),
     )
     return Audit(
@@ -252,8 +250,7 @@ def _floors(instance: Instance, notion: Notion, score: Floats) -> Floats:
 
 def _proof(answer: Allocation, way_tasks: Floats) -> dict[str, Any]:
     """The prices of an answer, and tasks by mode, for a division of the same instance."""
-    fields = ("bound_prices", "node_prices", "floor_prices", "rule_prices", "limit_on_prices")
-    found = {name: getattr(answer, name) for name in fields}
+    found = {name: getattr(answer, name) for name in (*PRICES, "floor_prices")}
     return {**found, "way_tasks": None if answer.way_tasks is None else way_tasks}
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.formulas.blocked import Blocked
+from fairopt.formulas.lowered import PRICES
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.instance.quotas.tree import QuotaRow
 from fairopt.instance.rules.resolved import RuleRow
@@ -180,9 +181,6 @@ def _price(prices: Floats | None, *where: int) -> float | None:
     return None if prices is None else float(prices[where])
 
 
-KINDS = ("prices", "limit_prices", "bound_prices", "node_prices", "rule_prices", "limit_on_prices")
-
-
 def each_in_rounds(
     inst: Instance, way_tasks: Floats, rounds: Sequence[Mapping[str, Any]]
 ) -> Iterator[Blocked]:
@@ -193,7 +191,7 @@ def each_in_rounds(
     """
     kept: dict[str, list[Blocked]] = {}
     for each in rounds:
-        prices = {kind: each["prices"].get(kind) for kind in KINDS}
+        prices = {kind: each["prices"].get(kind) for kind in PRICES}
         members = set(each["users"])
         for stop in each_blocked(inst, way_tasks, **prices):
             if stop.user in members and (stop.resource is None or stop.price != 0):
