@@ -172,5 +172,5 @@ class Stopped(Amounts):
             if self.rounds:
                 return blocked_rules.each_in_rounds(self.instance, self.by_way, self.rounds)
             prices = {name: getattr(self, name) for name in PRICES}
-            return blocked_rules.each_blocked(self.instance, self.by_way, **prices)
+            return blocked_rules.each_blocked(self.instance, self.by_way, prices)
         return each_blocked(self.instance, self.each_stopped(), self.prices, self.limit_prices)
