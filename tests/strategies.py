@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 import fairopt as fo
 from fairopt.files import folders
 
-NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(str.isprintable)
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(
+    lambda name: name.isprintable() and name == name.strip()
+)
+"""what may stand in a cell of a table"""
 AMOUNTS = st.one_of(st.just(0.0), st.floats(1e-6, 1e6))
 
 

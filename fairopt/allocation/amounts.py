@@ -13,6 +13,7 @@ from fairopt.allocation.check import Certificate
 from fairopt.allocation.fields import Round
 from fairopt.formulas import blocked, blocked_rules, families, rows
 from fairopt.formulas.blocked import Blocked, Stops, each_blocked, each_stopped
+from fairopt.formulas.lowered import PRICES
 from fairopt.instance import Floats, Instance, frozen, sealed
 from fairopt.instance.quotas.ways import ALL
 
@@ -166,17 +167,10 @@ class Stopped(Amounts):
 
     def each_blocked(self) -> Iterator[Blocked]:
         """The entries of `blocked`, computed one at a time."""
+        self.instance.only_known("explain", "what stops users")
         if not self.instance.plain:
             if self.rounds:
                 return blocked_rules.each_in_rounds(self.instance, self.by_way, self.rounds)
-            return blocked_rules.each_blocked(
-                self.instance,
-                self.by_way,
-                self.prices,
-                self.limit_prices,
-                self.bound_prices,
-                self.node_prices,
-                self.rule_prices,
-                self.limit_on_prices,
-            )
+            prices = {name: getattr(self, name) for name in PRICES}
+            return blocked_rules.each_blocked(self.instance, self.by_way, prices)
         return each_blocked(self.instance, self.each_stopped(), self.prices, self.limit_prices)

@@ -12,14 +12,12 @@ from fairopt.formulas.lowered import (
     DOWN_OF_TWO,
     LIMIT,
     PLACE,
+    PRICES,
     QUOTA,
     RULE,
     Lowered,
 )
 from fairopt.instance import Floats
-
-PRICES = ("prices", "limit_prices", "bound_prices", "node_prices", "rule_prices", "limit_on_prices")
-"""fields of an answer that are prices of rows"""
 
 
 def listed_prices(alloc: Allocation, low: Lowered) -> Floats:
@@ -76,4 +74,4 @@ def in_limits(alloc: Allocation, who: str) -> Allocation:
     )
 
 
-__all__ = ["in_limits", "listed_prices", "numbers"]
+__all__ = ["PRICES", "in_limits", "listed_prices", "numbers"]

@@ -185,6 +185,7 @@ def _score_follows(alloc: Amounts) -> bool:
 
 def instance_plain(inst: Instance) -> dict[str, Any]:
     """The instance as plain data, without zeros, infinite limits and defaults."""
+    inst.only_known("write")
     n, i, _ = inst.shape
     base = inst.demand if inst.demand.ndim == 2 else inst.demand[:, 0]
     plain: dict[str, Any] = {

@@ -19,7 +19,7 @@ from fairopt.errors import BadInput, Fault
 from fairopt.files.held import HeldTasks, held_of
 from fairopt.formulas import families
 from fairopt.formulas.entitled import entitled
-from fairopt.formulas.lowered import Lowered, lower
+from fairopt.formulas.lowered import PRICES, Lowered, lower
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import MaxMin, Notion
 from fairopt.solving import solve
@@ -152,7 +152,8 @@ def audit(
 
     Raises
     ------
-    BadInput : faults of `held`; nobody holds or waits for anything.
+    BadInput : faults of `held`; nobody holds or waits for anything. UsageError : rules that an
+        audit does not know.
     NotCertified, SolverFailure : as of `solve`.
 
     Examples
@@ -165,6 +166,7 @@ def audit(
     A 3.0 4.091 3.0
     B 2.0 1.636 3.0
     """
+    instance.only_known("audit")
     notion = MaxMin() if notion is None else notion
     given = held if isinstance(held, HeldTasks) else held_of(held, instance)
     instance, way_tasks = _wanted(instance, given)
@@ -211,9 +213,7 @@ def audit(
         instance,
         notion,
         ways.running(way_tasks),
-        answer.prices,
-        answer.limit_prices,
-        answer.level_prices,
+        level_prices=answer.level_prices,
         **_proof(answer, way_tasks),
     )
     return Audit(
@@ -250,8 +250,7 @@ def _floors(instance: Instance, notion: Notion, score: Floats) -> Floats:
 
 def _proof(answer: Allocation, way_tasks: Floats) -> dict[str, Any]:
     """The prices of an answer, and tasks by mode, for a division of the same instance."""
-    fields = ("bound_prices", "node_prices", "floor_prices", "rule_prices", "limit_on_prices")
-    found = {name: getattr(answer, name) for name in fields}
+    found = {name: getattr(answer, name) for name in (*PRICES, "floor_prices")}
     return {**found, "way_tasks": None if answer.way_tasks is None else way_tasks}
 
 

@@ -72,6 +72,7 @@ def losses(
     """
     from fairopt.solving import solve
 
+    instance.only_known("audit", "losses")
     before, change = solve(instance, notion), change or partial(changed, instance)
     found = []
     rows = list(zip(instance.servers, np.asarray(instance.count).tolist(), strict=True))

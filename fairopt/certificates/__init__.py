@@ -143,6 +143,7 @@ def certify(
     """
     check_tolerance(tolerance, _family(alloc))
     name, criterion = alloc.notion["name"], parameters.criterion_of(alloc.notion)
+    alloc.instance.only_known("judge", f"certify, notion {name}")
     family = _family(alloc)
     if family not in JUDGES or (family == families.OWN and gradient is None):
         known = ", ".join([*families.SHIPPED, *(f for f in JUDGES if f != families.OWN)])
@@ -159,7 +160,7 @@ def certify(
     if not alloc.instance.linear:
         return _bent(alloc)
     if family == families.OWN:
-        alloc.instance.only_plain(f"certify, notion {name}", rows=False)
+        alloc.instance.only_known("own", f"certify, notion {name}")
     elif family not in (*RULED, parameters.FILL) and not _beside_rows(alloc, family):
         alloc = in_limits(alloc, f"certify, notion {name}")
     try:

@@ -12,6 +12,7 @@ from fairopt.certificates.guess import guess_prices
 from fairopt.certificates.ruled.prices import as_fields
 from fairopt.formulas import penalties, welfare
 from fairopt.formulas.entitled import entitled
+from fairopt.formulas.lowered import PRICES
 from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats, Ints
 
@@ -19,14 +20,7 @@ LEAST_LOG = -600.0
 """log of the least value beside the largest: exp of it is still a number of all digits"""
 LEAST_SLOPE = 1e-12
 """part of the largest slope that others have at least"""
-NO_PRICES = {
-    "prices": None,
-    "limit_prices": None,
-    "bound_prices": None,
-    "node_prices": None,
-    "rule_prices": None,
-    "limit_on_prices": None,
-}
+NO_PRICES: dict[str, None] = dict.fromkeys(PRICES)
 """fields of an answer without prices"""
 
 
@@ -38,14 +32,7 @@ def with_prices(alloc: Allocation, label: Ints | None = None) -> Allocation:
     ----------
     label : (N,) the part of each user; parts that share no rule get prices in money of their own.
     """
-    given = (
-        alloc.prices,
-        alloc.limit_prices,
-        alloc.bound_prices,
-        alloc.node_prices,
-        alloc.rule_prices,
-        alloc.limit_on_prices,
-    )
+    given = [getattr(alloc, name) for name in PRICES]
     if any(part is not None and part.any() for part in given):
         return alloc
     if pulls.penalised(alloc):

@@ -21,6 +21,7 @@ from fairopt.certificates.ruled.prices import told
 from fairopt.certificates.ruled.walk import path
 from fairopt.formulas import welfare
 from fairopt.formulas.entitled import entitled
+from fairopt.formulas.lowered import PRICES
 from fairopt.formulas.started import before, held, real_ways
 from fairopt.formulas.started import ruled as limits_are_rules
 from fairopt.instance import Bools, Floats, Instance
@@ -43,7 +44,7 @@ def whole(alloc: Allocation) -> Allocation:
     found = Allocation(instance, dict(alloc.notion), **own, score=score)
     ruled = Ruled(alloc)
     if alloc.prices is not None:
-        told_of = {name: getattr(alloc, name, None) for name in (*ROWS, *_PRICED)}
+        told_of = {name: getattr(alloc, name, None) for name in _EVERY}
         found = found.with_(**_beside(ruled, instance, told_of, True))
     if alloc.rounds is not None:
         found = found.with_(rounds=_rounds(found, alloc, ruled))
@@ -73,7 +74,7 @@ def _rounds(found: Allocation, alloc: Allocation, ruled: Ruled) -> list[dict[str
 
 TIE = 1e-9
 """part by which what is due by a round may be less than what was had"""
-_PRICED = ("prices", "limit_prices", "limit_on_prices", "rule_prices")
+_EVERY = (*PRICES, "floor_prices")
 
 
 def _by_way(alloc: Allocation, instance: Instance, had: Floats) -> Floats:
@@ -142,7 +143,7 @@ def _worth(ruled: Ruled, cheapest: Floats) -> Floats:
 
 
 def _all(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: given.get(name) for name in (*ROWS, *_PRICED)}
+    return {name: given.get(name) for name in _EVERY}
 
 
 def broken(alloc: Allocation) -> Certificate | None:

@@ -28,10 +28,10 @@ def command(
 ) -> int:
     """Judge the division of today: what everybody holds, is due, and could hold.
 
-    HELD is a CSV or JSON table with the columns user, server, tasks (and mode), or an answer of
-    fairopt; "-" is stdin. Rows without a server are tasks that wait; if there are any, nobody is
-    taken to want more than it holds and waits for. Without HELD the first case of the model that
-    says what is held is audited, against its own notion.
+    HELD is a CSV or JSON table with the columns user, server, tasks (and mode), or team, node,
+    tasks; or an answer of fairopt; "-" is stdin. Rows without a server are tasks that wait; if
+    there are any, nobody is taken to want more than it holds and waits for. Without HELD the first
+    case of the model that says what is held is audited, against its own notion.
 
     "Could hold" is not what is due: it is the most a user could have today while nobody at or
     below its level loses anything, proved by prices.

@@ -8,16 +8,12 @@ import click
 
 from fairopt import files as models_on_disk
 from fairopt.commands import cluster_options, output
+from fairopt.connect.readers.sources import FORMATS
 from fairopt.errors import UsageError
-
-KINDS = (
-    *("kubernetes", "kueue", "volcano", "kai", "tables"),
-    *("slurm", "htcondor", "yarn", "yunikorn", "armada"),
-)
 
 
 @click.command("import", context_settings={"max_content_width": 100})
-@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("kind", type=click.Choice(tuple(FORMATS)))
 @click.argument("files", nargs=-1, required=True)
 @click.option(
     "-o",

@@ -69,9 +69,11 @@ OPTIONS: dict[str, Option] = {
     "json": output.as_json,
     "out": output.out,
 }
-DRAWN = ("replications", "seed", "jobs", "resume", "plot", "json", "out")
+LEFT = ("plot", "json", "out")
+"""where every kind leaves its result"""
+DRAWN = ("replications", "seed", "jobs", "resume", *LEFT)
 """of what is drawn, run after run"""
-COMPUTED = ("edge", "flow", "states", "jobs", "resume", "plot", "json", "out")
+COMPUTED = ("edge", "flow", "states", "jobs", "resume", *LEFT)
 """of what is computed from a law, and not drawn"""
 
 
@@ -80,16 +82,16 @@ class Run(NamedTuple):
 
     Parameters
     ----------
-    jobs : local processes. resume : the file that keeps what is done. picture : the file to draw
-        into. as_json : print JSON. path : the file for JSON.
+    picture : the file to draw into. as_json : print JSON. path : the file for JSON.
+    jobs : local processes. resume : the file that keeps what is done.
     replications, seed : of what is drawn. edge, flow, most : of what is computed.
     """
 
-    jobs: int
-    resume: str | None
     picture: str | None
     as_json: bool
     path: str | None
+    jobs: int = 1
+    resume: str | None = None
     replications: int = 0
     seed: int = 0
     edge: float = 0.0

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
 import click
 
 from fairopt import files
-from fairopt.commands import output, progress
+from fairopt.commands import progress
+from fairopt.commands import simulate_loads as common
+from fairopt.commands import simulate_options as asks
 
 
 def sizes(context: click.Context, option: click.Parameter, value: str | None) -> Any:
@@ -43,27 +44,18 @@ def sizes(context: click.Context, option: click.Parameter, value: str | None) ->
     show_default=True,
     help="Most steps for each.",
 )
-@click.option(
-    "--plot",
-    "picture",
-    metavar="FILE",
-    callback=output.early,
-    help="Draw steps (or what is missing) against theta (.png, .pdf or .svg).",
-)
-@output.as_json
-@output.out
+@asks.taking(*asks.LEFT)
 def command(
     model: str,
     span: tuple[float, float, int] | None,
     steps: int,
-    picture: str | None,
-    as_json: bool,
-    path: str | None,
+    run: asks.Run,
 ) -> int:
     """How many steps the prices of (6) of bonald2015 take on MODEL to come within 1e-6.
 
     Beside the exact answer, which is certified. A size that does not settle is said so: how far the
-    last tasks are off, and how far their mean over the second half of the steps.
+    last tasks are off, and how far their mean over the second half of the steps. --plot draws steps
+    (or what is missing) against theta.
     """
     import numpy as np
 
@@ -73,8 +65,8 @@ def command(
     from fairopt.solving import solve
 
     problem = files.read(model)
-    if picture is not None:
-        plot_style.file_format(picture)
+    if run.picture is not None:
+        plot_style.file_format(run.picture)
     exact = solve(problem.instance, ProportionalFair())
     most = edge(exact)
     first, last, count = span or ((2e-3 * most, 2 * most, 13) if most else (1e-3, 1.0, 13))
@@ -84,8 +76,8 @@ def command(
             runs.append(by_prices(exact, theta, steps))
             if told is not None:
                 told(k + 1, count)
-    if picture is not None:
-        plot_simulated.prices(runs, most, picture)
+    if run.picture is not None:
+        plot_simulated.prices(runs, most, run.picture)
     rows = [
         {
             "theta": r.theta,
@@ -98,23 +90,16 @@ def command(
     ]
     from fairopt.commands.simulate import SCHEMA
 
-    dump = json.dumps(
-        {
-            "schema": SCHEMA,
-            "kind": "prices",
-            "model": problem.name,
-            "steps": steps,
-            "edge": most,
-            "exact": dict(zip(problem.instance.users, exact.totals.tolist(), strict=True)),
-            "rows": rows,
-        },
-        indent=1,
-    )
-    if path is not None:
-        from fairopt import storage
-
-        storage.write_text(path, dump + "\n")
-    output.to_stdout(dump if as_json else _text(problem.title or problem.name, rows, most))
+    data = {
+        "schema": SCHEMA,
+        "kind": "prices",
+        "model": problem.name,
+        "steps": steps,
+        "edge": most,
+        "exact": dict(zip(problem.instance.users, exact.totals.tolist(), strict=True)),
+        "rows": rows,
+    }
+    common.leave(data, _text(problem.title or problem.name, rows, most), run)
     return 0
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairopt import files
-from fairopt.commands import output
+from fairopt.commands import simulate_loads as common
+from fairopt.commands import simulate_options as asks
 from fairopt.errors import BadInput, Fault
 
 if TYPE_CHECKING:
@@ -68,16 +68,7 @@ def times(context: click.Context, option: click.Parameter, value: tuple[str, ...
     help="The part of each step towards the refilled state that is left out.",
 )
 @click.option("--resource", metavar="NAME", help="The resource shown; default the first.")
-@click.option("--seed", type=int, default=0, show_default=True, help="For random draws.")
-@click.option(
-    "--plot",
-    "picture",
-    metavar="FILE",
-    callback=output.early,
-    help="Draw the use over time into FILE (.png, .pdf or .svg).",
-)
-@output.as_json
-@output.out
+@asks.taking("seed", *asks.LEFT)
 def command(
     model: str,
     away: dict[str, tuple[int, int]],
@@ -86,15 +77,13 @@ def command(
     delay: int,
     damping: float,
     resource: str | None,
-    seed: int,
-    picture: str | None,
-    as_json: bool,
-    path: str | None,
+    run: asks.Run,
 ) -> int:
     """Let every server of MODEL keep PS-DSF by itself while users leave and return.
 
     For comparison, TSF, C-DRFH and CDRF are recomputed exactly whenever a user leaves or returns. A
     phase (the time between two such changes) that does not settle is reported, and is no error.
+    --plot draws the use over time.
     """
     from fairopt.dynamics.servers import by_themselves
     from fairopt.instance.reading import nearest
@@ -105,32 +94,28 @@ def command(
     inst = problem.instance
     if resource is not None and resource not in inst.resources:
         raise BadInput([Fault("resource", repr(resource), nearest(resource, inst.resources))])
-    if picture is not None:
-        plot_simulated.check_servers(picture, inst)
+    if run.picture is not None:
+        plot_simulated.check_servers(run.picture, inst)
     given: dict[str, Any] = {
         "rounds": int(problem.dynamics.get("horizon", 30)) if rounds is None else rounds,
         "away": away or problem.dynamics.get("away", {}),
         "order": order,
         "delay": delay,
         "damping": damping,
-        "seed": seed,
+        "seed": run.seed,
     }
-    run = by_themselves(inst, **given)
-    beside = {name: run.exactly(MaxMin(criterion)) for criterion, name in BESIDE.items()}
+    found = by_themselves(inst, **given)
+    beside = {name: found.exactly(MaxMin(criterion)) for criterion, name in BESIDE.items()}
     r = 0 if resource is None else inst.resources.index(resource)
-    if picture is not None:
+    if run.picture is not None:
         plot_simulated.servers(
-            run,
-            {name: [a.utilisation for a in found] for name, found in beside.items()},
+            found,
+            {name: [a.utilisation for a in own] for name, own in beside.items()},
             r,
-            picture,
+            run.picture,
         )
-    dump = json.dumps(_plain(run, beside, problem.name, given), indent=1)
-    if path is not None:
-        from fairopt import storage
-
-        storage.write_text(path, dump + "\n")
-    output.to_stdout(dump if as_json else _text(run, beside, problem.title or problem.name, r))
+    table = _text(found, beside, problem.title or problem.name, r)
+    common.leave(_plain(found, beside, problem.name, given), table, run)
     return 0
 
 

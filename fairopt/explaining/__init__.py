@@ -53,6 +53,7 @@ def explain(
       nobody has the same demand, weight, limit and servers
     """
     inst = alloc.instance
+    inst.only_known("explain")
     if user not in inst.users:
         raise UsageError(f"user: found {user!r}; wanted {nearest(user, inst.users)}")
     if alloc.certificate is None or not len(alloc.certificate.intervals):

@@ -24,9 +24,19 @@ Row = tuple[int, dict[str, str]]
 
 
 def rows(
-    folder: Path, stem: str, needed: Sequence[str], known: Sequence[str], faults: Faults
+    folder: Path,
+    stem: str,
+    needed: Sequence[str],
+    known: Sequence[str],
+    faults: Faults,
+    whose: str = "",
 ) -> Iterator[Row]:
-    """Line number and cells by column of a CSV file, columns checked."""
+    """Line number and cells by column of a CSV file, columns checked.
+
+    Parameters
+    ----------
+    whose : "users" or "servers", whose the column `name` is; by default the name of the file says.
+    """
     name = f"{stem}.csv"
     try:
         content = storage.read_text(folder / name, LARGEST_TABLE, "a CSV file in UTF-8")
@@ -40,14 +50,20 @@ def rows(
         return
     reader = csv.reader(io.StringIO(content, newline=""), strict=True)
     try:
-        header = dialect.renamed(next(reader, []), known, name)
+        header = [column.strip() for column in next(reader, [])]
+        header = dialect.renamed(header, known, whose or name)
         if len(header) == 1 and (mark := next((m for m in ";\t" if m in header[0]), "")):
             faults.add(name, f"columns divided by {mark!r}", "columns divided by commas")
             return
         # the file as a whole is at fault: one fault, not one per row
         bad = [c for c in needed if c not in header]
         bad += [c for k, c in enumerate(header) if c in header[:k]]
-        known_keys(dict.fromkeys(header), known, f"{name} columns", faults)
+        for column in dict.fromkeys(header):
+            other = None if column in known else dialect.foreign(column, "solve")
+            if other:
+                faults.add(f"{name} columns.{column}", other, f"columns {', '.join(known)}")
+            else:
+                known_keys({column: None}, known, f"{name} columns", faults)
         for column in dict.fromkeys(bad):
             found = "no such column" if column not in header else "this column twice"
             faults.add(f"{name} columns.{column}", found, f"columns {', '.join(known)}, each once")
@@ -61,18 +77,24 @@ def rows(
                     f"{name} line {reader.line_num}", f"{len(cells)} cells", f"{len(header)}"
                 )
                 continue
-            yield reader.line_num, dict(zip(header, cells, strict=True))
+            yield reader.line_num, dict(zip(header, map(str.strip, cells), strict=True))
     except csv.Error as error:
         faults.add(f"{name} line {reader.line_num}", f"text not in CSV ({error})", "a CSV file")
 
 
 def named(
-    folder: Path, stem: str, extra: Sequence[str], resources: Mapping[str, int], faults: Faults
+    folder: Path,
+    stem: str,
+    extra: Sequence[str],
+    resources: Mapping[str, int],
+    faults: Faults,
+    whose: str = "",
 ) -> dict[str, dict[str, str]]:
-    """The rows of users.csv or servers.csv by name."""
+    """The rows of users.csv or servers.csv by name; `whose` as of `rows`."""
     found: dict[str, dict[str, str]] = {}
     before = len(faults.found)
-    for line, row in rows(folder, stem, ("name",), ("name", *extra, *resources), faults):
+    known = ("name", *extra, *resources)
+    for line, row in rows(folder, stem, ("name",), known, faults, whose):
         name = row["name"]
         if not name or not name.isprintable():
             faults.add(f"{stem}.csv line {line}", f"the name {name!r}", "a printable text")
@@ -96,6 +118,8 @@ def pairs(
     faults: Faults,
 ) -> Iterator[tuple[int, int, str, dict[str, str]]]:
     """User, server, place and cells of the rows of placement.csv or demand.csv."""
+    if not users or not servers:  # the fault of their own tables, told already
+        return
     seen = set()
     needed = ("user", "server")
     for line, row in rows(folder, stem, needed, (*needed, *resources), faults):

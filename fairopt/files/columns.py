@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -28,8 +28,10 @@ def columns(
 ) -> Iterator[dict[str, Sequence[str]] | None]:
     """Cells of each column, ROWS rows at a time; None, as the last item, if anything is unusual."""
     reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    spaced = " " in content or "\t" in content or not content.isascii()
     try:
-        header = dialect.renamed(next(reader, []), known, stem)
+        header = [column.strip() for column in next(reader, [])]
+        header = dialect.renamed(header, known, stem)
         if len(set(header)) != len(header) or not set(needed) <= set(header) <= set(known):
             yield None
             return
@@ -38,8 +40,10 @@ def columns(
             if set(map(len, rows)) - {len(header)}:
                 yield None
                 return
-            cells = zip(*rows, strict=True) if rows else [() for _ in header]
-            yield dict(zip(header, cells, strict=True))
+            found: Iterable[Sequence[str]] = zip(*rows, strict=True) if rows else [()] * len(header)
+            if spaced:
+                found = [[cell.strip() for cell in column] for column in found]
+            yield dict(zip(header, found, strict=True))
     except csv.Error:
         yield None
 

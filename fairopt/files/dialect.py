@@ -1,7 +1,9 @@
 """One dialect of CSV for `solve` and `plan`: the names that a column may have in either's tables.
 
 A user is also a team, a server a node, a limit the tasks wanted; the column `name` is the user in
-users.csv and the server in servers.csv. Amounts may be quantities ("500m", "64Gi") everywhere.
+users.csv and the server in servers.csv. Amounts may be quantities ("500m", "64Gi") everywhere, and
+spaces around a cell are no part of it. A column that only one of the two knows is refused by the
+other, with the name of the command that takes it.
 """
 
 from __future__ import annotations
@@ -13,7 +15,22 @@ USER, SERVER, LIMIT = ("user", "team"), ("server", "node"), ("limit", "tasks")
 _NAMED = (("users", USER), ("teams", USER), ("servers", SERVER), ("nodes", SERVER))
 
 
-def renamed(header: Sequence[str], known: Collection[str], source: str) -> list[str]:
+COMMAND = {
+    **dict.fromkeys(("group", "priority", "guarantee_tasks", "start"), "solve"),
+    **dict.fromkeys(("queue", "nodes", "gang", "at_least", "per_node", "out"), "plan"),
+}
+"""columns that only one command knows, and which"""
+_BEGINNINGS = ("label:", "spread:")
+"""of columns of `plan`"""
+
+
+def foreign(column: str, here: str) -> str | None:
+    """What a column is called that only a command other than `here` knows; None for all others."""
+    command = "plan" if column.startswith(_BEGINNINGS) else COMMAND.get(column, here)
+    return None if command == here else f"a column that only `fairopt {command}` takes"
+
+
+def renamed(header: Sequence[str], known: Collection[str], source: str = "") -> list[str]:
     """The columns of a table as its reader calls them; others are left as they are.
 
     Parameters
@@ -33,4 +50,4 @@ def renamed(header: Sequence[str], known: Collection[str], source: str) -> list[
     return found
 
 
-__all__ = ["LIMIT", "SERVER", "USER", "renamed"]
+__all__ = ["COMMAND", "LIMIT", "SERVER", "USER", "foreign", "renamed"]

@@ -43,6 +43,7 @@ def write_folder(inst: Instance, folder: Path, head: str, cluster: str = "") -> 
     ----------
     cluster : text of cluster.json, which no reader of models looks into; without it there is none.
     """
+    inst.only_known("write")
     folder = Path(os.path.realpath(folder))
     storage.check_folder(folder)
     if folder.exists() and not (
@@ -67,7 +68,7 @@ def write_folder(inst: Instance, folder: Path, head: str, cluster: str = "") -> 
                 storage.write_text(fresh / "cluster.json", cluster)
             for name, rows in _contents(inst):
                 text = io.StringIO()
-                csv.writer(text, lineterminator="\n").writerows(rows)
+                csv.writer(text, lineterminator="\n").writerows(map(_bare, rows))
                 storage.write_text(fresh / name, text.getvalue())
             _put(fresh, folder)
         finally:
@@ -151,6 +152,21 @@ def _limit_on_rows(most: Any, inst: Instance) -> Iterator[list[Any]]:
     yield ["user", "server", "limit"]
     for n, i in np.argwhere(np.isfinite(most)):
         yield [inst.users[n], inst.servers[i], repr(float(most[n, i]))]
+
+
+def _bare(row: list[Any]) -> list[Any]:
+    """The row, which would be read as other cells if there were spaces around one.
+
+    Raises
+    ------
+    UsageError : there are.
+    """
+    for cell in row:
+        if isinstance(cell, str) and cell != cell.strip():
+            raise UsageError(
+                f"output: the name {cell!r} cannot be a cell, for its spaces; write NAME.toml"
+            )
+    return row
 
 
 def _cells(row: Any) -> list[str]:

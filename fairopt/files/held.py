@@ -14,6 +14,7 @@ import numpy as np
 
 from fairopt import storage
 from fairopt.allocation.writing import SCHEMA
+from fairopt.files import cells, dialect
 from fairopt.instance import Floats, Instance, sealed
 from fairopt.instance.reading import AMOUNT, Faults, known_keys, nearest, number, shown, table
 
@@ -21,6 +22,8 @@ LARGEST_HELD = 256 * storage.MEBIBYTE
 """most bytes of a table of what is held"""
 WANTED = "a table of user, server, tasks in CSV or JSON, or an answer of fairopt"
 _COLUMNS = ("user", "server", "mode", "tasks")
+_NAMES = ("user", "server")
+"""columns that `plan` calls team and node"""
 Row = tuple[str, Mapping[str, Any]]
 
 
@@ -38,10 +41,10 @@ def read_held(path: str | os.PathLike[str], instance: Instance) -> HeldTasks:
 
     Parameters
     ----------
-    path : a CSV file with the columns user, server, tasks (and mode, of a user that has modes); a
-        JSON list of such rows, or {user: {server: tasks}}, or {"held": either}; an answer of
-        fairopt; "-" for standard input. A row without a server counts tasks that wait: with such
-        rows nobody is thought to want more than it holds and waits for.
+    path : a CSV file with the columns user, server, tasks (and mode, of a user that has modes), or
+        team, node, tasks; a JSON list of such rows, or {user: {server: tasks}}, or {"held":
+        either}; an answer of fairopt; "-" for standard input. A row without a server counts tasks
+        that wait: with such rows nobody is thought to want more than it holds and waits for.
 
     Raises
     ------
@@ -68,6 +71,7 @@ def _csv(content: str, faults: Faults) -> Iterator[Row]:
     reader = csv.reader(io.StringIO(content, newline=""), strict=True)
     try:
         header = [cell.strip() for cell in next(reader, [])]
+        header = dialect.renamed(header, _NAMES)
         missing = [name for name in ("user", "tasks") if name not in header]
         for name in missing:
             faults.add("line 1", f"no column {name}", "the columns user, server, tasks")
@@ -77,14 +81,14 @@ def _csv(content: str, faults: Faults) -> Iterator[Row]:
                 faults.add("line 1", f"the column {name!r}", wanted)
         if faults:
             return
-        for cells in reader:
+        for line in reader:
             place = f"line {reader.line_num}"
-            if not cells:
+            if not line:
                 continue
-            if len(cells) != len(header):
-                faults.add(place, f"{len(cells)} cells", f"{len(header)}, as in line 1")
+            if len(line) != len(header):
+                faults.add(place, f"{len(line)} cells", f"{len(header)}, as in line 1")
                 continue
-            row: dict[str, Any] = dict(zip(header, cells, strict=True))
+            row: dict[str, Any] = dict(zip(header, map(str.strip, line), strict=True))
             row["tasks"] = _number(row["tasks"], f"{place}, tasks", faults)
             yield place, row
     except csv.Error as error:
@@ -92,14 +96,11 @@ def _csv(content: str, faults: Faults) -> Iterator[Row]:
 
 
 def _number(cell: str, place: str, faults: Faults) -> float:
-    try:
-        found = None if "_" in cell else float(cell)
-    except ValueError:
-        found = None
-    if found is None:
-        faults.add(place, f"the text {cell[:40]!r}", AMOUNT)
-        return 0.0
-    return found
+    found = cells.value(cell)
+    if isinstance(found, float):
+        return found
+    faults.add(place, f"the text {cell[:40]!r}", AMOUNT)
+    return 0.0
 
 
 def _json(content: str, faults: Faults) -> Iterator[Row]:
@@ -122,6 +123,7 @@ def _rows(data: Any, place: str, faults: Faults) -> Iterator[Row]:
         for k, row in enumerate(data):
             here = f"{place}[{k}]"
             row = table(row, here, faults)
+            row = dict(zip(dialect.renamed(list(row), _NAMES), row.values(), strict=True))
             known_keys(row, _COLUMNS, here, faults)
             for key in ("user", "tasks"):
                 if key not in row:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fairopt.errors import Fault
+from fairopt.files import cells, dialect
 from fairopt.instance import Bools, Floats
 from fairopt.instance.labels import nearest
 from fairopt.instance.partition import MOST_ALIKE, Partition
@@ -21,13 +22,15 @@ WORDS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0"
 
 @dataclass
 class TableReading:
-    """A table being read: numbers of resources and servers by name, users before, faults so far."""
+    """A table being read: numbers of resources and servers by name, faults so far, users before,
+    and the columns as they are called here."""
 
     path: Path
     resources: Mapping[str, int]
     servers: Mapping[str, int]
     faults: list[Fault]
     first: int = 0
+    names: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> bool:
@@ -39,13 +42,19 @@ class TableReading:
         place = f"{self.path.name}, user {self.first + n + 1}, {column}"
         self.faults.append(Fault(place, found, wanted))
 
-    def columns(self, names: list[str]) -> list[Fault]:
+    def columns(self, given: list[str]) -> list[Fault]:
         """Columns that are unknown, or there twice; no column of a resource."""
         name_of = self.path.name
         places = [f"{PLACEMENT}{name}" for name in self.servers]
         known = [*self.resources, *DEFAULTS, "name", "servers", *places]
+        names = dialect.renamed([name.strip() for name in given], known, "users")
+        self.names = names
         faults = [
-            Fault(f"{name_of}, {name}", "an unknown column", nearest(name, known))
+            Fault(
+                f"{name_of}, {name}",
+                dialect.foreign(name, "partition") or "an unknown column",
+                nearest(name, known),
+            )
             for name in names
             if name not in known
         ]
@@ -67,25 +76,29 @@ class TableReading:
 
     def users(self, batch: Any) -> Partition:
         """The users of some rows."""
-        size, have = batch.num_rows, batch.schema.names
+        size, have = batch.num_rows, self.names
         demand = np.stack([self._numbers(batch, name, 0.0) for name in self.resources], axis=1)
         placement = np.ones((size, len(self.servers)), dtype=bool)
         for name, i in self.servers.items():
             if f"{PLACEMENT}{name}" in have:
                 placement[:, i] = self._yes(f"{PLACEMENT}{name}", batch)
         if "servers" in have:
-            placement = self._allowed(batch["servers"].to_pylist())
+            placement = self._allowed(self._column(batch, "servers").to_pylist())
         weight, limit = (self._numbers(batch, *one) for one in DEFAULTS.items())
         return Partition(demand, placement, weight, limit)
+
+    def _column(self, batch: Any, name: str) -> Any:
+        return batch.column(self.names.index(name))
 
     def _numbers(self, batch: Any, name: str, default: float) -> Floats:
         """The numbers of a column; cells that are none are faults, and count as 1."""
         import pyarrow as pa
         import pyarrow.compute as compute
 
-        if name not in batch.schema.names:
+        if name not in self.names:
             return np.full(batch.num_rows, default)
-        column, kind = batch[name], batch[name].type
+        column = self._column(batch, name)
+        kind = column.type
         numeric = pa.types.is_floating(kind) or pa.types.is_integer(kind)
         if not self.text and not (numeric or pa.types.is_decimal(kind)):
             fault = Fault(f"{self.path.name}, {name}", str(kind), "numbers")
@@ -96,23 +109,20 @@ class TableReading:
             found = compute.cast(column, pa.float64()).fill_null(default)
             return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)
         except pa.ArrowInvalid:
-            cells = column.to_pylist()
-        bad = [n for n, cell in enumerate(cells) if cell is not None and not _is_number(cell)]
+            values = [cells.value(cell or "") for cell in column.to_pylist()]
+        bad = [n for n, value in enumerate(values) if isinstance(value, str)]
         for n in bad[:MOST_ALIKE]:
-            self.add(name, n, f"the text {str(cells[n])[:40]!r}", "a number")
-        wrong = set(bad)
-        values = [
-            default if cell is None else 1.0 if n in wrong else float(cell)
-            for n, cell in enumerate(cells)
-        ]
-        return np.asarray(values, dtype=np.float64)
+            self.add(name, n, f"the text {values[n][:40]!r}", "a number")
+        for n in bad:
+            values[n] = 1.0
+        return np.asarray([default if value is None else value for value in values], np.float64)
 
     def _yes(self, name: str, batch: Any) -> Bools:
         """Cells that say yes or no."""
-        cells = [str(cell).strip().lower() for cell in batch[name].to_pylist()]
-        for n in [n for n, cell in enumerate(cells) if cell not in WORDS][:MOST_ALIKE]:
-            self.add(name, n, cells[n], "true or false")
-        return np.array([WORDS.get(cell, True) for cell in cells], dtype=bool)
+        given = [str(cell).strip().lower() for cell in self._column(batch, name).to_pylist()]
+        for n in [n for n, cell in enumerate(given) if cell not in WORDS][:MOST_ALIKE]:
+            self.add(name, n, given[n], "true or false")
+        return np.array([WORDS.get(cell, True) for cell in given], dtype=bool)
 
     def _allowed(self, column: list[Any]) -> Bools:
         """(n, I) where users may run, from lists of names; no list means everywhere."""
@@ -140,11 +150,3 @@ class TableReading:
         unknown = [name for name in names if name not in self.servers]
         on = [self.servers[name] for name in names if name in self.servers]
         return list(self.servers.values()) if unknown else on, unknown
-
-
-def _is_number(cell: Any) -> bool:
-    try:
-        float(cell)
-    except (TypeError, ValueError):
-        return False
-    return "_" not in str(cell)  # float() would accept 1_000, which other programs do not

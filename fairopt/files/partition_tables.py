@@ -1,6 +1,7 @@
 """From tables of users (Parquet or CSV, any size) to partitions: read in pieces, never whole.
 
-A table has a column for each resource and perhaps weight, limit, name and either `servers` (the
+A table has a column for each resource and perhaps weight, limit, name (as `fairopt.files.dialect`
+calls them) and either `servers` (the
 names of the servers where a user may run: a list, or a text with ; between them) or one column
 placement.SERVER for each. Cells left out are 0, 1, no limit and everywhere. The servers stand in
 the table `servers.csv` of a folder of CSV files.
@@ -19,7 +20,7 @@ import numpy as np
 
 from fairopt import arrays, storage
 from fairopt.errors import BadInput, Fault
-from fairopt.files import cells
+from fairopt.files import cells, dialect
 from fairopt.files.partition_columns import TableReading
 from fairopt.files.partition_reading import opened, rows_of
 from fairopt.files.partitions import Partitions, already, write_servers
@@ -96,7 +97,8 @@ class _ServersRead:
 
     def __init__(self, path: Path) -> None:
         text = storage.read_text(path, cells.LARGEST_TABLE, "a CSV file in UTF-8")
-        header = next(csv.reader(io.StringIO(text, newline="")), [])
+        header = [cell.strip() for cell in next(csv.reader(io.StringIO(text, newline="")), [])]
+        header = dialect.renamed(header, ("name", "count"), "servers")
         self.resources = {
             name: r
             for r, name in enumerate(dict.fromkeys(h for h in header if h not in ("name", "count")))
@@ -107,7 +109,7 @@ class _ServersRead:
         if not self.resources:
             faults.add(f"{path.name} columns", "no resource", "name, a column for each resource")
         faults.stop()
-        rows = cells.named(path.parent, path.stem, ("count",), self.resources, faults)
+        rows = cells.named(path.parent, path.stem, ("count",), self.resources, faults, "servers")
         self.names = {name: i for i, name in enumerate(rows)}
         self.capacity = np.zeros((len(rows), len(self.resources)))
         self.count = np.ones(len(rows), dtype=np.int64)

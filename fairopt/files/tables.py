@@ -173,6 +173,7 @@ def _fill(into: Any, given: Any, resources: Mapping[str, int], place: str, fault
 
 def tables_of(inst: Instance) -> dict[str, Any]:
     """The tables of an instance, without numbers that are 0 or the default."""
+    inst.only_known("write")
     servers: dict[str, Any] = {}
     for i, name in enumerate(inst.servers):
         count = {"count": int(inst.count[i])} if inst.count[i] != 1 else {}

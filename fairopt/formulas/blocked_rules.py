@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.formulas.blocked import Blocked
+from fairopt.formulas.lowered import PRICES
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.instance.quotas.tree import QuotaRow
 from fairopt.instance.rules.resolved import RuleRow
@@ -26,20 +27,17 @@ FULL = 1e-6
 def each_blocked(
     inst: Instance,
     way_tasks: Floats,
-    prices: Floats | None = None,
-    limit_prices: Floats | None = None,
-    bound_prices: Floats | None = None,
-    node_prices: Floats | None = None,
-    rule_prices: Floats | None = None,
-    limit_on_prices: Floats | None = None,
+    told: Mapping[str, Floats | None] | None = None,
 ) -> Iterator[Blocked]:
     """What stops each user, in order; rules by whose they are, as in "org's ceiling".
 
     Parameters
     ----------
-    way_tasks : (K, I) of each way of `inst.ways`. The prices: as of an `Allocation`; with prices of
-        resources, those without a price stop nobody.
+    way_tasks : (K, I) of each way of `inst.ways`. told : the prices by name, as of an `Allocation`;
+        with prices of resources, those without a price stop nobody.
     """
+    told = told or {}
+    prices = told.get("prices")
     ways, tree = inst.ways, inst.tree
     used, pool = ways.used(way_tasks), inst.pool
     full = (pool > 0) & (used >= pool * (1 - FULL))
@@ -53,16 +51,16 @@ def each_blocked(
         use = way_tasks[:, :, None] * demand
     ceilings = [_full(inst, use, b) for b in range(len(tree.bounds))]
     stopping = [_stopping(inst, use, row) for row in tree.quotas]
-    holds = _holds(inst, way_tasks, None if prices is None else rule_prices)
+    holds = _holds(inst, way_tasks, None if prices is None else told.get("rule_prices"))
     first = np.searchsorted(ways.owner, np.arange(len(inst.users) + 1)).tolist()
     for n, user in enumerate(inst.users):
         own = slice(first[n], first[n + 1])
         if at_limit[n]:
-            yield Blocked(user, None, None, _price(limit_prices, n))
+            yield Blocked(user, None, None, _price(told.get("limit_prices"), n))
             continue
         needs = np.asarray((ways.eligible[own, :, None] & (demand[own] > 0)).any(axis=0))
         for i in np.flatnonzero(there[n]).tolist():
-            yield Blocked(user, inst.servers[i], None, _price(limit_on_prices, n, i))
+            yield Blocked(user, inst.servers[i], None, _price(told.get("limit_on_prices"), n, i))
         needs[there[n]] = False  # whatever else is full there
         for i, r in np.argwhere(needs & full).tolist():
             yield Blocked(user, inst.servers[i], inst.resources[r], _price(prices, i, r))
@@ -71,16 +69,17 @@ def each_blocked(
             node, r = int(tree.bounds.node[b]), int(tree.bounds.resource[b])
             if is_full and node in path and needs[tree.bounds.servers[b], r].any():
                 where = _rule(tree.nodes[node], "ceiling", tree.bounds.flavor[b])
-                yield Blocked(user, where, inst.resources[r], _price(bound_prices, b))
+                yield Blocked(user, where, inst.resources[r], _price(told.get("bound_prices"), b))
         for q, (row, (stops, passes)) in enumerate(zip(tree.quotas, stopping, strict=True)):
             if not needs[row.servers, row.resource].any():
                 continue
             for node in _up(path, stops, passes):
                 where = _rule(tree.nodes[node], "quota", row.flavor)
-                price = _price(node_prices, q, node)
+                price = _price(told.get("node_prices"), q, node)
                 yield Blocked(user, where, inst.resources[row.resource], price)
-        for j in np.flatnonzero(holds[n]) if holds.size else []:
-            yield Blocked(user, f"rule {inst.own_rows[j].name}", "", _price(rule_prices, int(j)))
+        for j in np.flatnonzero(holds[n]).tolist() if holds.size else []:
+            name, price = inst.own_rows[j].name, _price(told.get("rule_prices"), j)
+            yield Blocked(user, f"rule {name}", "", price)
 
 
 def free(inst: Instance, way_tasks: Floats) -> Bools:
@@ -180,9 +179,6 @@ def _price(prices: Floats | None, *where: int) -> float | None:
     return None if prices is None else float(prices[where])
 
 
-KINDS = ("prices", "limit_prices", "bound_prices", "node_prices", "rule_prices", "limit_on_prices")
-
-
 def each_in_rounds(
     inst: Instance, way_tasks: Floats, rounds: Sequence[Mapping[str, Any]]
 ) -> Iterator[Blocked]:
@@ -193,9 +189,9 @@ def each_in_rounds(
     """
     kept: dict[str, list[Blocked]] = {}
     for each in rounds:
-        prices = {kind: each["prices"].get(kind) for kind in KINDS}
+        prices = {kind: each["prices"].get(kind) for kind in PRICES}
         members = set(each["users"])
-        for stop in each_blocked(inst, way_tasks, **prices):
+        for stop in each_blocked(inst, way_tasks, prices):
             if stop.user in members and (stop.resource is None or stop.price != 0):
                 kept.setdefault(stop.user, []).append(stop._replace(price=None))
     plain = each_blocked(inst, way_tasks)

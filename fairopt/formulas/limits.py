@@ -78,7 +78,7 @@ def limited(instance: Instance, who: str) -> Limited:
 def _limited(instance: Instance) -> Limited | str:
     """The instance in limits alone; or what to say beside that it has rules."""
     tree = instance.tree
-    if instance.modes is not None or instance.start is not None or tree.quotas:
+    if instance.unknown("limits") or tree.quotas:
         return ""
     if not tree.flat or len(tree.guarantees) or tree.own_tasks.any() or tree.rank.any():
         return ""

@@ -64,6 +64,10 @@ class Ceiling(NamedTuple):
     most: float
 
 
+PRICES = ("prices", "limit_prices", "bound_prices", "node_prices", "rule_prices", "limit_on_prices")
+"""what an answer calls the prices of each kind of rows, in the order of `RulePrices`"""
+
+
 class RulePrices(NamedTuple):
     """Prices of all rules: of capacity (I, R), limits (N,), ceilings (B,), quotas (Q, K), own rules
     (J,), where that of `equal` may be negative, and of limits on servers (N, I), or (0, 0) where
@@ -75,6 +79,10 @@ class RulePrices(NamedTuple):
     nodes: Floats
     rules: Floats
     places: Floats
+
+    def told(self) -> dict[str, Floats]:
+        """The prices as an answer holds them; those of no rule are left out."""
+        return {name: part for name, part in zip(PRICES, self, strict=True) if part.size}
 
 
 @dataclass(frozen=True)
@@ -339,6 +347,7 @@ __all__ = [
     "Lowered",
     "Own",
     "PLACE",
+    "PRICES",
     "QUOTA",
     "RULE",
     "RulePrices",

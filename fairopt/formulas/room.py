@@ -27,9 +27,8 @@ class Room:
     """
 
     def __init__(self, instance: Instance, who: str) -> None:
+        instance.only_known("fill", who)
         tree = instance.tree
-        if instance.modes is not None or instance.start is not None:
-            instance.replace(quotas=None, rules=None, limit_on=None).only_plain(who)
         if len(tree.guarantees) or tree.own_tasks.any():
             raise UsageError(f"{who}: found guarantees; wanted an instance without them")
         low = lower(instance, np.ones(instance.shape[:2]))

@@ -39,8 +39,10 @@ def before(instance: Instance, score: Floats, kind: Mapping[str, Any]) -> tuple[
 
     Raises
     ------
-    UsageError : where what is above guarantees is divided, or in their proportion.
+    UsageError : where what is above guarantees is divided, or in their proportion; rules beside
+        which it is not known.
     """
+    instance.only_known("had", "start")
     users, servers, _ = instance.shape
     assert instance.start is not None
     had, best = held(instance, score), _best(instance, score)

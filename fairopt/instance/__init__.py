@@ -210,11 +210,11 @@ class Instance(Fields):
         """Positions of users and servers of each part; no server is shared by users of two parts.
 
         Parts are in the order of their first user. A server that nobody may use is in no part.
-        With quotas or rules, which tie all users together, there is one part.
+        With rules that tie all users together (quotas, own rules) there is one part.
         """
         users, servers, _ = self.shape
         # what is promised to some is taken from others
-        if self.quotas is not None or self.rules is not None:
+        if self.unknown("parts"):
             return [(np.arange(users), np.flatnonzero(self.eligible.any(axis=0)))]
         if self.everywhere:
             return [(np.arange(users), np.arange(servers))]
@@ -230,6 +230,7 @@ class Instance(Fields):
 
         Groups stay, even those left empty.
         """
+        self.only_known("select")
         n, i = np.asarray(users, dtype=np.int64), np.asarray(servers, dtype=np.int64)
         demand = self.demand[n] if self.demand.ndim == 2 else self.demand[np.ix_(n, i)]
         users, servers = [self.users[k] for k in n.tolist()], [self.servers[k] for k in i.tolist()]

@@ -22,6 +22,8 @@ def users_alike(inst: Fields) -> Ints:
     >>> users_alike(cluster)
     array([0, 0, 1])
     """
+    if inst.unknown("alike"):
+        return np.arange(len(inst.users))
     promised = _promises(inst)
     counted = _counted(inst)
     modes = dict(inst.modes or {})
@@ -40,6 +42,8 @@ def users_alike(inst: Fields) -> Ints:
 def servers_alike(inst: Fields) -> Ints:
     """(I,) numbers: servers of one number are in the same flavors, the same modes may run on them,
     and limits on servers and own rules count tasks on them alike."""
+    if inst.unknown("alike"):
+        return np.arange(len(inst.servers))
     flavors = {} if inst.quotas is None else inst.quotas.flavors
     modes = [mode.servers for own in (inst.modes or {}).values() for mode in own if mode.servers]
     counted: list[list[Hashable]] = [[] for _ in inst.servers]

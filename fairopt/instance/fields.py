@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairopt.errors import UsageError
+from fairopt.instance.known import KNOWN, rules_of
 from fairopt.instance.quotas.alone import most_output
 from fairopt.instance.quotas.records import Mode, Quotas, Table
 from fairopt.instance.quotas.tree import Tree, tree_of
@@ -74,8 +76,7 @@ class Fields:
             if (np.asarray(getattr(self, name)) != plain).any()
         ]
         names = [self.users[n] for n in np.flatnonzero(self.bent)]
-        more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-        return f"{' and '.join(keys)} of {', '.join(names[:4])}{more}"
+        return f"{' and '.join(keys)} of {_few(names)}"
 
     def only_linear(self, who: str) -> None:
         """Raise UsageError where demand is not linear, for a caller `who` that takes it to be."""
@@ -83,40 +84,52 @@ class Fields:
             raise UsageError(f"{who}: found {self.told_bent()}; wanted linear demand")
 
     @property
+    def ruled_by(self) -> tuple[str, ...]:
+        """Names of the rules that there are: fields that may be None and are not."""
+        kind: Any = type(self)
+        return tuple(name for name in rules_of(kind) if getattr(self, name) is not None)
+
+    @property
     def plain(self) -> bool:
         """Whether there are neither quotas (groups, guarantees, ...), modes, rules, limits on
         servers, nor shares already had."""
-        fields = (self.quotas, self.modes, self.rules, self.limit_on, self.start)
-        return all(field is None for field in fields)
+        return not self.ruled_by
 
-    def only_plain(self, who: str, modes: bool = False, rows: bool = True) -> None:
-        """Raise UsageError where there are quotas, modes, rules or limits on servers, for a caller
-        `who` that knows none of them.
+    def unknown(self, feature: str) -> list[str]:
+        """The rules that a feature, a row of `KNOWN`, does not know, in words."""
+        known = KNOWN[feature]
+        return [self._told(name) for name in self.ruled_by if name not in known]
+
+    def only_known(self, feature: str, who: str = "") -> None:
+        """Raise UsageError where there are rules that a feature, a row of `KNOWN`, does not know.
+
+        who : what the message calls the feature; its name, if left out.
+        """
+        self._refuse(who or feature, self.unknown(feature))
+
+    def only_plain(self, who: str, modes: bool = False) -> None:
+        """Raise UsageError where there are rules of any kind, for a caller `who` that knows none.
 
         With `modes`, for one that knows the others, or does not mind them: modes alone are
-        refused. Without `rows`, for one that knows own rules and limits on servers.
+        refused.
         """
-        rows = rows and not modes
-        found = []
-        if self.quotas is not None and not modes:
-            found.append(self.quotas.told())
-        if self.limit_on is not None and rows:
-            found.append("limits on servers (limit_on)")
-        if self.start is not None and not modes:
-            found.append("shares already had (start)")
-        if self.modes is not None:
-            few = list(self.modes)[:4]
-            more = f" and {len(self.modes) - 4} more" if len(self.modes) > 4 else ""
-            found.append(f"modes of {', '.join(few)}{more}")
-        if self.rules is not None and rows:
-            found.append(self._told_rules())
+        self._refuse(who, [self._told(x) for x in self.ruled_by if x == "modes" or not modes])
+
+    def _refuse(self, who: str, found: list[str]) -> None:
         if found:
             raise UsageError(f"{who}: found {' and '.join(found)}; wanted an instance without them")
 
-    def _told_rules(self) -> str:
-        named = [rule.name for rule in (self.rules or ())[:4]]
-        more = f" and {len(self.rules or ()) - 4} more" if len(self.rules or ()) > 4 else ""
-        return f"{'rule' if len(self.rules or ()) == 1 else 'rules'} {', '.join(named)}{more}"
+    def _told(self, name: str) -> str:
+        """A rule in words."""
+        if name == "quotas" and self.quotas is not None:
+            return self.quotas.told()
+        if name == "modes":
+            return f"modes of {_few(list(self.modes or ()))}"
+        if name == "rules":
+            named = [rule.name for rule in self.rules or ()]
+            return f"{'rule' if len(named) == 1 else 'rules'} {_few(named)}"
+        words = {"limit_on": "limits on servers (limit_on)", "start": "shares already had (start)"}
+        return words.get(name, name)
 
     @cached_property
     def tree(self) -> Tree:
@@ -257,6 +270,11 @@ class Fields:
         with np.errstate(over="ignore"):
             most = self.within(self.pool[0])
         return np.where(self.placement & np.isfinite(most)[:, None], most[:, None], 0.0)
+
+
+def _few(names: list[str], most: int = 4) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def _alone(inst: Fields) -> Floats:

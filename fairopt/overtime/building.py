@@ -138,10 +138,7 @@ def _joined(
 
 def instant_rules(base: Instance) -> Iterator[str]:
     """Rules of a cluster that hold at every moment, which a horizon has no place for."""
-    if base.limit_on is not None:
-        yield "limit_on"
-    if base.rules is not None:
-        yield "own rules"
+    yield from base.unknown("horizon")
     if base.quotas is not None:
         told: Iterable[tuple[str, Any]] = (
             ("ceilings", base.quotas.bounds),

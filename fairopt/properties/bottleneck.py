@@ -7,14 +7,14 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
 from fairopt.instance import Instance
-from fairopt.properties.compared import circles, of_linear_demand, wanting
+from fairopt.properties.compared import at_the_door, circles, wanting
 
 TOLERANCE = 1e-6
 _TIE = 1e-12
 """relative difference of two shares that still counts as a tie for dominance"""
 
 
-@of_linear_demand
+@at_the_door
 def bottleneck_fair(alloc: Allocation) -> Check:
     r"""Where one resource is dominant for everybody, it is divided max-min fairly by weight.
 
@@ -44,7 +44,7 @@ def bottleneck_fair(alloc: Allocation) -> Check:
     return Check.of("bottleneck-fair", *divided_fairly(alloc, r))
 
 
-@of_linear_demand
+@at_the_door
 def single_resource_fair(alloc: Allocation) -> Check:
     """With a single resource, it is divided max-min fairly by weight (khamse2016).
 

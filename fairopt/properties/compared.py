@@ -20,12 +20,15 @@ NEAR_LIMIT = 1e-6
 """a limit of which a smaller part is free counts as reached"""
 
 
-def of_linear_demand(judge: Property) -> Property:
-    """The property; it raises UsageError where demand is not linear."""
+def at_the_door(judge: Property) -> Property:
+    """The property; it raises UsageError where demand is not linear, or where there are rules that
+    properties do not know."""
 
     @functools.wraps(judge)
     def judged(alloc: Allocation) -> Check:
-        alloc.instance.only_linear(judge.__name__.replace("_", "-"))
+        name = judge.__name__.replace("_", "-")
+        alloc.instance.only_known("properties", name)
+        alloc.instance.only_linear(name)
         return judge(alloc)
 
     return judged
@@ -111,4 +114,4 @@ def _limited(
     return np.nan if found is None else float(low.score @ found.x)
 
 
-__all__ = ["circles", "demanded", "most", "of_linear_demand", "parts", "wanting"]
+__all__ = ["circles", "demanded", "most", "at_the_door", "parts", "wanting"]

@@ -6,12 +6,12 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
-from fairopt.properties.compared import demanded, of_linear_demand, parts, wanting
+from fairopt.properties.compared import at_the_door, demanded, parts, wanting
 
 TOLERANCE = 1e-6
 
 
-@of_linear_demand
+@at_the_door
 def no_justified_complaints(alloc: Allocation) -> Check:
     r"""Every user holds at least phi_n / sum phi of some full resource that it demands.
 

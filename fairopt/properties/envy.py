@@ -9,12 +9,12 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
 from fairopt.instance import Floats
-from fairopt.properties.compared import circles, most, of_linear_demand
+from fairopt.properties.compared import at_the_door, circles, most
 
 TOLERANCE = 1e-6
 
 
-@of_linear_demand
+@at_the_door
 def envy_free(alloc: Allocation) -> Check:
     r"""No user prefers another's holdings, scaled by the weights, to its own.
 
@@ -66,8 +66,9 @@ def envy(alloc: Allocation) -> Floats:
 
     Raises
     ------
-    UsageError : demand that is not linear.
+    UsageError : demand that is not linear, or rules that properties do not know.
     """
+    alloc.instance.only_known("properties", "the envy matrix")
     alloc.instance.only_linear("the envy matrix")
     found = np.array(list(_each_would(alloc)))
     np.fill_diagonal(found, alloc.outputs)

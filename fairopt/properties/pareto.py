@@ -9,14 +9,14 @@ from fairopt.allocation.check import Check
 from fairopt.formulas.linear_program import FINE, LinearProgram
 from fairopt.formulas.lowered import lower
 from fairopt.instance import Floats
-from fairopt.properties.compared import of_linear_demand
+from fairopt.properties.compared import at_the_door
 
 TOLERANCE = 1e-6
 _LOSS = 1e-9
 """part of its tasks that a user may lose to rounding in the dominating allocation"""
 
 
-@of_linear_demand
+@at_the_door
 def pareto_optimal(alloc: Allocation) -> Check:
     r"""No feasible allocation gives somebody more and nobody less.
 

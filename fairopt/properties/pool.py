@@ -6,12 +6,12 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
-from fairopt.properties.compared import circles, demanded, of_linear_demand, parts, wanting
+from fairopt.properties.compared import at_the_door, circles, demanded, parts, wanting
 
 TOLERANCE = 1e-6
 
 
-@of_linear_demand
+@at_the_door
 def pool_sharing_incentive(alloc: Allocation) -> Check:
     r"""Everybody's dominant share of the pool is at least its part by weight.
 
@@ -60,7 +60,7 @@ def pool_sharing_incentive(alloc: Allocation) -> Check:
     return Check.of(name, max(float(lack[worst]), 0.0), TOLERANCE, witness)
 
 
-@of_linear_demand
+@at_the_door
 def single_bottleneck_fair(alloc: Allocation) -> Check:
     r"""Where one resource of the pool is full and no other, it is divided by weight.
 

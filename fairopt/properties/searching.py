@@ -190,6 +190,7 @@ def truth_of(instance: Instance, notion: Notion) -> Allocation:
     """The answer for the true instance; raises what `solve` raises, NotCertified included."""
     from fairopt.solving import solve
 
+    instance.only_known("properties", "a property of a notion")
     instance.only_linear("a property of a notion")
     return solve(instance, notion)
 

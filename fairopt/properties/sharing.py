@@ -6,12 +6,12 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
-from fairopt.properties.compared import most, of_linear_demand, parts
+from fairopt.properties.compared import at_the_door, most, parts
 
 TOLERANCE = 1e-6
 
 
-@of_linear_demand
+@at_the_door
 def sharing_incentive(alloc: Allocation) -> Check:
     r"""Every user has at least the tasks that its part of every server would run.
 

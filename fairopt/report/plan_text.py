@@ -106,9 +106,9 @@ def _workloads(plan: Mapping[str, Any], most: int) -> str:
     if fine:
         lines.append(f"{counted(fine, 'workload')} satisfied")
     touched = [
-        folded(f"{name}: not modelled, {row['what']} ({counted(pods, 'pod')})")
+        folded(f"{name}: not modelled, {row['what']} ({counted(many, row.get('noun', 'pod'))})")
         for row in plan["not_modelled"]
-        for name, pods in row.get("workloads", {}).items()
+        for name, many in row.get("workloads", {}).items()
     ]
     lines += sorted(touched)[:most]
     if len(touched) > most:
@@ -189,8 +189,8 @@ def aside(plan: Mapping[str, Any]) -> Iterator[str]:
         yield folded(f"Kueue's own share, 0 for the others: {_few(told)}")
     for row in plan["not_modelled"]:
         if not row.get("workloads"):
-            pods = counted(row["pods"], "pod")
-            yield folded(f"not modelled, {row['what']}: {pods}, {_few(row['names'])}")
+            many = counted(row["pods"], row.get("noun", "pod"))
+            yield folded(f"not modelled, {row['what']}: {many}, {_few(row['names'])}")
 
 
 def shares_text(rows: Sequence[Mapping[str, Any]]) -> str:

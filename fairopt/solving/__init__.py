@@ -215,8 +215,9 @@ def _known(instance: Instance, notion: Notion) -> None:
                 "wanted guarantees, or floor"
             )
         return
+    instance.only_known("solve", notion.name)
     if _by_itself(notion) and isinstance(notion.way(instance), OneProgram):
-        instance.only_plain(notion.name, rows=False)
+        instance.only_known("own", notion.name)
     elif on_its_own(notion):
         instance.only_plain(notion.name)
     elif notion.family not in RULED and not _beside_rows(instance, notion):

@@ -34,8 +34,10 @@ def checked(start: Any, instance: Instance, notion: Notion) -> Allocation:
 
     Raises
     ------
-    BadInput : with what is wrong, all at once.
+    BadInput : with what is wrong, all at once. UsageError : rules beside which a start is not
+        known.
     """
+    instance.only_known("again", "start")
     if not isinstance(start, Allocation):
         raise BadInput([Fault("start", words(start), "a fairopt.Allocation, the last answer")])
     faults = []

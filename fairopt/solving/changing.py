@@ -35,6 +35,7 @@ class Changing:
     """
 
     def __init__(self, instance: Instance) -> None:
+        instance.only_known("change", "Planner")
         if not instance.linear:
             raise UsageError("Planner: found demand that is not linear; wanted demand that is")
         self.resources = instance.resources

@@ -136,6 +136,7 @@ def asking(
     zones: Mapping[str, Sequence[str]] | None = None,
 ) -> Asked:
     """What is asked, exactly; equal rows of nodes as one class. See `whole`."""
+    instance.only_known("whole", "whole tasks")
     if not instance.linear:
         raise UsageError("whole tasks: found demand that is not linear; wanted linear demand")
     if isinstance(due, Allocation) and due.instance.names != instance.names:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
+from fairopt.allocation.fields import shapes
 from tests.quota_cases import cards, story
 
 TASKS = fo.MaxMin("tasks")
@@ -92,8 +93,7 @@ def test_every_fault_of_prices_and_rounds():
         "rounds[3].users": ("the unknown user 'nobody'", "one of: 1A, 1B, 1C, 2A"),
         "rounds[3].prices.price": (
             "an unknown key",
-            "prices, the nearest of: prices, limit_prices, bound_prices, node_prices, "
-            "floor_prices, rule_prices, limit_on_prices",
+            f"prices, the nearest of: {', '.join(shapes(ruled()))}",
         ),
         "rounds[3].t": ("None", "a finite number >= 0"),
         "rounds[3].prices.prices": ("-1", "numbers >= 0"),

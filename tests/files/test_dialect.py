@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 
 import fairopt as fo
 from fairopt.connect.readers import sources
-from fairopt.errors import BadInput
-from fairopt.files import dialect
+from fairopt.connect.readers import tables as tables_of_plan
+from fairopt.errors import BadInput, UsageError
+from fairopt.files import dialect, promises
+from fairopt.files.held import held_of, read_held
 
 SERVERS = "{server},count,cpu,memory\nsmall,10,8000m,32Gi\nlarge,2,64,512Gi\n"
 USERS = "{user},weight,{limit},cpu,memory\nbatch,1,,4,8Gi\ndatabase,3,20,8,128Gi\n"
@@ -65,8 +68,10 @@ def test_a_limit_on_a_node_is_not_what_is_held(tmp_path: Path) -> None:
     tables = written(tmp_path / "cluster", user="user", server="server", limit="limit")
     other = tmp_path / "limit_on.csv"
     other.write_text("user,server,limit\nbatch,small,3\n")
-    with pytest.raises(BadInput, match="limit"):
+    with pytest.raises(BadInput) as caught:
         sources.cluster([*tables, str(other)])
+    (fault,) = caught.value.faults
+    assert fault.found == "limit by team and node" and "`fairopt solve` takes such" in fault.wanted
 
 
 def test_who_has_no_row_of_placement_runs_nowhere(tmp_path: Path) -> None:
@@ -78,3 +83,105 @@ def test_who_has_no_row_of_placement_runs_nowhere(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as caught:
         sources.cluster(tables)
     assert len(caught.value.faults) == 2
+
+
+def test_spaces_around_cells_are_no_part_of_them(tmp_path: Path) -> None:
+    tables = written(tmp_path / "cluster", user="user", server="server", limit="limit")
+    plain, base = fo.read(tmp_path / "cluster").instance, sources.cluster(tables)
+    for table in tables:
+        text = Path(table).read_text()
+        Path(table).write_text(text.replace(",", " , ").replace("\n", " \n"))
+    spaced = fo.read(tmp_path / "cluster").instance
+    assert spaced.users == plain.users and spaced == plain
+    assert sources.cluster(tables) == base
+    # cell by cell, as a folder with anything unusual is read
+    (tmp_path / "cluster" / "limit_on.csv").write_text("user , server, limit\nbatch , small, 3\n")
+    assert fo.read(tmp_path / "cluster").instance.limit_on is not None
+
+
+def test_a_name_with_spaces_around_is_no_cell(tmp_path: Path) -> None:
+    inst = fo.Instance([[1.0]], [[4.0]], users=[" a"])
+    with pytest.raises(UsageError, match="the name ' a' cannot be a cell, for its spaces"):
+        fo.write(inst, tmp_path / "folder")
+    fo.write(inst, tmp_path / "model.toml")
+    assert fo.read(tmp_path / "model.toml").instance == inst
+
+
+@pytest.mark.parametrize("any_number", ["", "inf", "Infinity"])
+def test_either_reads_a_limit_of_any_number(tmp_path: Path, any_number: str) -> None:
+    tables = written(tmp_path / "cluster", user="user", server="server", limit="limit")
+    text = Path(tables[0]).read_text()
+    Path(tables[0]).write_text(
+        text.replace("batch,1,,", f"batch,1,{any_number},").replace("20", "2e1")
+    )
+    assert fo.read(tmp_path / "cluster").instance.limit.tolist() == [np.inf, 20]
+    assert [work.waiting for work in sources.cluster(tables).workloads] == [None, 20]
+
+
+def column(tables: list[str], name: str, cell: str) -> None:
+    """Add a column to the table of users."""
+    head, *rows = Path(tables[0]).read_text().splitlines()
+    lines = [f"{head},{name}", *(f"{row},{cell}" for row in rows)]
+    Path(tables[0]).write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("name", [*dialect.COMMAND, "label:zone", "spread:zone"])
+def test_a_column_of_the_other_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    tables = written(tmp_path / "cluster", user="user", server="server", limit="limit")
+    column(tables, name, "1")
+    command = dialect.COMMAND.get(name, "plan")
+    said = f"{name}: found a column that only `fairopt {command}` takes"
+    if command == "plan":
+        with pytest.raises(BadInput) as caught:
+            fo.read(tmp_path / "cluster")
+    else:
+        with pytest.raises(BadInput) as caught:
+            sources.cluster(tables)
+    assert said in str(caught.value) and len(caught.value.faults) == 1
+
+
+def test_columns_of_one_command_are_those_of_its_reader() -> None:
+    own = {name for name, command in dialect.COMMAND.items() if command == "solve"}
+    assert own == {*promises.COLUMNS, "start"}
+    plan = {name for name, command in dialect.COMMAND.items() if command == "plan"}
+    assert plan == {*tables_of_plan._TEAMS, *tables_of_plan._NODES} - {
+        *("team", "weight", "tasks", "node", "count")
+    }
+
+
+def test_held_is_told_in_either_words(tmp_path: Path) -> None:
+    written(tmp_path / "cluster", user="user", server="server", limit="limit")
+    inst = fo.read(tmp_path / "cluster").instance
+    said = []
+    for head in ("user,server,tasks", "team,node,tasks", " team , node , tasks"):
+        path = tmp_path / "held.csv"
+        path.write_text(f"{head}\nbatch,small,2\n database , large ,3\n")
+        said.append(read_held(path, inst).way_tasks.tolist())
+    rows = [{"team": "batch", "node": "small", "tasks": 2}]
+    rows.append({"team": "database", "node": "large", "tasks": 3})
+    said.append(held_of(rows, inst).way_tasks.tolist())
+    assert said == [[[2, 0], [0, 3]]] * 4
+    (tmp_path / "held.csv").write_text("user,server,limit\nbatch,small,2\n")
+    with pytest.raises(BadInput, match="no column tasks"):
+        read_held(tmp_path / "held.csv", inst)
+
+
+@pytest.mark.parametrize(
+    ("user", "server"), [("name", "name"), ("user", "server"), ("team", "node")]
+)
+def test_tables_of_partitions_are_in_either_words(tmp_path: Path, user: str, server: str) -> None:
+    pytest.importorskip("pyarrow")
+    written(tmp_path, user=user, server=server, limit="tasks")
+    (tmp_path / "machines.csv").write_text((tmp_path / "servers.csv").read_text())
+    found = fo.partition_tables(
+        [tmp_path / "users.csv"], tmp_path / "machines.csv", tmp_path / "parts"
+    )
+    names = json.loads((tmp_path / "parts" / "names.json").read_text())
+    assert names == {"servers": ["small", "large"], "resources": ["cpu", "memory"]}
+    assert np.array_equal(found.capacity, [[8, 32 * GIB], [64, 512 * GIB]])
+    part = found.read(0)
+    assert np.array_equal(part.demand, [[4, 8 * GIB], [8, 128 * GIB]])
+    assert np.array_equal(part.limit, [np.inf, 20])
+    column([str(tmp_path / "users.csv")], "gang", "2")
+    with pytest.raises(BadInput, match="found a column that only `fairopt plan` takes"):
+        fo.partition_tables([tmp_path / "users.csv"], tmp_path / "machines.csv", tmp_path / "more")

@@ -76,7 +76,7 @@ class ClusterRecord:
     nodes : every machine, those that are out as well.
     workloads : what is to be divided, in order of queue, name and demand.
     undivided : pods whose place is not divided, in order of node and name.
-    beyond : what is not modelled -> names of the pods that it binds.
+    beyond : what is not modelled -> names of the pods that it binds (see `sources.NOUNS`).
     weights : weight of each queue; 1 for those that are not named.
     ceilings : quotas, in order.
     kueue : queues, cohorts and flavors of Kueue, if there are any.

@@ -7,13 +7,14 @@ from decimal import Decimal
 from typing import Any
 
 from fairopt import storage
+from fairopt.connect.readers.tables import begins
 from fairopt.connect.text import reading
 from fairopt.connect.text.streams import ITEMS
 from fairopt.errors import MissingExtra, UsageError
 
 Object = dict[str, Any]
-TABLES = (b"node,", b"team,", b"NodeName=", b"Account|")
-"""how files begin that hold no objects"""
+SLURM = (b"NodeName=", b"Account|")
+"""how files of Slurm begin, which hold no objects, as tables do"""
 
 
 def originals(paths: Sequence[str], wanted: Callable[[str, str], bool]) -> list[Object]:
@@ -32,7 +33,8 @@ def originals(paths: Sequence[str], wanted: Callable[[str, str], bool]) -> list[
     found: list[Object] = []
     for path in paths:
         with reading.opened(path) as stream:
-            if reading.head(stream).removeprefix(b"\xef\xbb\xbf").startswith(TABLES):
+            first = reading.head(stream).removeprefix(b"\xef\xbb\xbf")
+            if begins(first) or first.startswith(SLURM):
                 continue
             for _, data, _ in reading.objects(stream, storage.source_name(path)):
                 for own in _single(data):

@@ -11,6 +11,8 @@ from fairopt.connect.cluster.record import ClusterRecord, Workload
 from fairopt.connect.readers.kueue import Queues
 from fairopt.exact import as_printed
 
+SETS = "pod sets of one workload together"
+
 
 def with_kueue(cluster: ClusterRecord, queues: Queues) -> ClusterRecord:
     """The cluster with its workloads in cluster queues, and what waits in Kueue without pods."""
@@ -28,7 +30,7 @@ def with_kueue(cluster: ClusterRecord, queues: Queues) -> ClusterRecord:
         several[key] = several.get(key, 0) + 1
     gangs = [f"{s}/{w}" for (s, w), count in several.items() if count > 1]
     if gangs:
-        beyond["pod sets of one workload together"] = sorted(gangs)
+        beyond[SETS] = sorted(gangs)
     return replace(
         cluster,
         nodes=nodes,

@@ -14,13 +14,14 @@ from fairopt.connect.cluster.shapes import SLACK, Shape
 from fairopt.connect.plan import could_hold, scarcity, status
 from fairopt.connect.plan.packing import Packed
 from fairopt.connect.plan.problem import ClusterProblem
+from fairopt.connect.readers.sources import NOUNS
 from fairopt.connect.text.fields import Amounts
 from fairopt.exact import reaches
 from fairopt.files.quantities import written
 from fairopt.instance import Bools
 
 SHOWN = 20
-"""most names of pods listed for what is not modelled; their number is always given"""
+"""most names listed for what is not modelled; their number is always given"""
 
 
 def exact(amounts: Mapping[str, Any]) -> dict[str, str]:
@@ -185,7 +186,21 @@ def shapes(problem: ClusterProblem, answer: allocation.Allocation, packed: Packe
     return rows
 
 
-def of_whom(problem: ClusterProblem, names: Sequence[str]) -> dict[str, dict[str, int]]:
+def not_modelled(problem: ClusterProblem) -> list[dict[str, Any]]:
+    """What is not modelled, with the pods, or what else, that it is told of."""
+    return [
+        {
+            "what": words,
+            "pods": len(names),
+            **({"noun": NOUNS[words]} if words in NOUNS else {}),
+            "names": names[:SHOWN],
+            **_of_whom(problem, names),
+        }
+        for words, names in problem.cluster.beyond.items()
+    ]
+
+
+def _of_whom(problem: ClusterProblem, names: Sequence[str]) -> dict[str, dict[str, int]]:
     """How many of the pods are of which workload; nothing where they are none of its pods."""
     those = set(names)
     every = [

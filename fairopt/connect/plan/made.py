@@ -95,15 +95,7 @@ def make(
         "quotas": listed.quotas(problem),
         "nested": problem.nested,
         "overfull": list(problem.over),
-        "not_modelled": [
-            {
-                "what": words,
-                "pods": len(names),
-                "names": names[: listed.SHOWN],
-                **listed.of_whom(problem, names),
-            }
-            for words, names in problem.cluster.beyond.items()
-        ],
+        "not_modelled": listed.not_modelled(problem),
         "kinds": [
             {"resource": own.resource, "label": own.label, "speed": dict(sorted(own.speed.items()))}
             for own in problem.kinds

@@ -48,6 +48,7 @@ def problem(path: str) -> ClusterProblem:
     """
     read = files.read(path)
     instance, whole, known = read.instance, read.whole, Kept(read.cluster)
+    instance.only_known("plan")
     instance.only_linear("plan")
     if instance.demand.ndim == 3:
         raise UsageError("plan: found demand by server; wanted the same demand on every server")

@@ -44,6 +44,7 @@ _DEFAULT = re.compile(
     re.IGNORECASE,
 )
 
+REQUIREMENTS = "requirements of HTCondor"
 LARGEST_NUMBER = 10**18
 """the largest number of a request or a machine"""
 MACHINE, JOB = "machine", "job"
@@ -130,7 +131,7 @@ class CondorPool:
             self.held.append((name, work, where))
         asked = {word.lower() for word in _TARGET.findall(str(ad.get("requirements", "")))}
         if asked - _USUAL:
-            self.beyond.setdefault("requirements of HTCondor", []).append(name)
+            self.beyond.setdefault(REQUIREMENTS, []).append(name)
 
     def _demand(self, ad: Mapping[str, Any], name: str) -> Amounts:
         found: Amounts = {}

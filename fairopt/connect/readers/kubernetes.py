@@ -6,7 +6,7 @@ a file of the wrong kind would otherwise be read as an empty cluster.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -28,18 +28,7 @@ from fairopt.instance.reading import Faults, shown
 
 OWNER, NAMESPACE, LABEL = "owner", "namespace", "label="
 UNDIVIDED = ("kube-system",)
-LISTS = {
-    "List": "",
-    "NodeList": "Node",
-    "PodList": "Pod",
-    "ResourceQuotaList": "ResourceQuota",
-    "JobList": "Job",
-}
-WANTED = (
-    "a Node, a Pod, a ResourceQuota, an object of Kueue, a Queue or PodGroup of "
-    "Volcano, a Queue of KAI or Armada, queues of YuniKorn, a Job, or a List of them "
-    "(kubectl get nodes,pods -A -o json)"
-)
+SCOPED = "quotas of some pods only"
 APIS = {"kueue": "kueue.x-k8s.io/", "volcano": API, "kai": kai.API, "armada": armada.API}
 """schedulers whose objects are known, by the beginning of their apiVersion"""
 PLAIN = "kubernetes"
@@ -119,12 +108,8 @@ class Collector:
             self._bindings.take(data, place)
         if kind not in LISTS:
             self.kinds.add(next((name for name, own in APIS.items() if api.startswith(own)), PLAIN))
-        if kind == "Node":
-            self._take_node(data, place)
-        elif kind == "Pod":
-            self._take_pod(data, place)
-        elif kind == "ResourceQuota":
-            self._take_quota(data, place)
+        if kind in TAKEN:
+            TAKEN[kind](self, data, place)
         elif kind in KINDS and api.startswith(APIS["kueue"]):
             self.kueue.take(str(kind), data, place)
         elif kind in VOLCANO and api.startswith(API):
@@ -201,7 +186,7 @@ class Collector:
                     QueueCeiling(space, name, key.removeprefix("requests."), most)
                 )
         if scoped:
-            self._beyond.setdefault("quotas of some pods only", []).append(full)
+            self._beyond.setdefault(SCOPED, []).append(full)
 
     def _workload(self, found: Pod) -> Workload:
         if self.group_by == OWNER:
@@ -319,3 +304,18 @@ class Collector:
 def _order(work: Workload) -> tuple[Any, ...]:
     rules = work.rules
     return rules.selector, rules.terms is not None, rules.terms or (), rules.tolerations
+
+
+TAKEN: dict[str, Callable[[Collector, Mapping[str, Any], str], None]] = {
+    "Node": Collector._take_node,
+    "Pod": Collector._take_pod,
+    "ResourceQuota": Collector._take_quota,
+}
+"""kinds of Kubernetes itself, and what takes an object of each"""
+LISTS = {"List": "", **{f"{kind}List": kind for kind in (*TAKEN, "Job")}}
+"""lists, and the kind of those of their items that name none"""
+WANTED = (
+    f"{', '.join(f'a {kind}' for kind in TAKEN)}, an object of Kueue, a Queue or PodGroup of "
+    "Volcano, a Queue of KAI or Armada, queues of YuniKorn, a Job, or a List of them "
+    "(kubectl get nodes,pods -A -o json)"
+)

@@ -7,9 +7,18 @@ from typing import Any
 
 from fairopt import storage
 from fairopt.connect.cluster.record import ClusterRecord
-from fairopt.connect.readers import htcondor, slurm_jobs, slurm_limits, yarn
+from fairopt.connect.plan import kueue_cluster
+from fairopt.connect.readers import (
+    armada,
+    htcondor,
+    kubernetes,
+    slurm_jobs,
+    slurm_limits,
+    yarn,
+    yunikorn,
+)
 from fairopt.connect.readers.kubernetes import OWNER, UNDIVIDED, Collector
-from fairopt.connect.readers.tables import TABLES, Tables
+from fairopt.connect.readers.tables import Tables, begins
 from fairopt.connect.text import reading
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults
@@ -28,6 +37,13 @@ FORMATS = {
     "yarn": "an allocation file of YARN (fair-scheduler.xml)",
 }
 """every kind of input that is read, and how a message calls it"""
+NOUNS = {
+    kubernetes.SCOPED: "quota",
+    kueue_cluster.SETS: "workload",
+    **dict.fromkeys((armada.LIMITS, yunikorn.LIMITS, yunikorn.FENCES, yarn.MEMORY_ONLY), "queue"),
+    **dict.fromkeys((htcondor.REQUIREMENTS, slurm_jobs.TOGETHER), "job"),
+}
+"""what is not modelled and is told of other things than pods, and what these are"""
 _OBJECTS = ("kueue", "volcano", "kai", "armada")
 """kinds that are objects of Kubernetes too"""
 
@@ -173,7 +189,7 @@ class Sources:
     @staticmethod
     def _kind(first: bytes) -> str:
         """What a file is by how it begins; empty for one whose objects say what they are."""
-        if first.startswith(TABLES):
+        if begins(first):
             return "tables"
         line = first.partition(b"\n")[0]
         slurm = line.startswith((b"NodeName=", b"Account|")) or line[:6].lower() == b"jobid|"

@@ -7,9 +7,9 @@ node may be called server, a team user and its tasks a limit, as in a folder of 
 nodes
     node, then count, out (why nothing new may run there), label:KEY, and a column a resource.
 teams
-    team, then queue, weight, tasks (those wanted in all; empty for any number), nodes (names where
-    it may run), label:KEY (values that its nodes may have; several are separated by ";", and an
-    empty cell asks for nothing), gang (tasks that run together or not at all), at_least (fewest
+    team, then queue, weight, tasks (those wanted in all; empty or inf for any number), nodes (names
+    where it may run), label:KEY (values that its nodes may have; several are separated by ";", and
+    an empty cell asks for nothing), gang (tasks that run together or not at all), at_least (fewest
     that run at all), per_node (most on one node), spread:KEY (no value of this label of nodes has
     more than so many tasks more than another), and a column a resource for what one task takes.
 held
@@ -36,19 +36,27 @@ from fairopt.connect.cluster.together import Together, Topology
 from fairopt.connect.readers import slurm
 from fairopt.connect.text.fields import Amounts
 from fairopt.files import dialect
+from fairopt.files.cells import value
 from fairopt.files.quantities import WANTED, NoQuantity, quantity
 from fairopt.instance.reading import MOST_FAULTS, POSITIVE, Faults, shown
 
-TABLES = tuple(f"{name},".encode() for name in (*dialect.USER, *dialect.SERVER, "name"))
-"""how a table begins"""
+_FIRST = {name.encode() for name in (*dialect.USER, *dialect.SERVER, "name")}
+"""the first column of a table"""
 PLACED = ("team", "node")
 HELD = (*PLACED, "tasks")
 _NODES = ("node", "count", "out")
 _TEAMS = ("team", "queue", "weight", "tasks", "nodes", "gang", "at_least", "per_node")
 _LABEL, _SPREAD = "label:", "spread:"
 ONCE = "every node once"
+MOST_TASKS = 10**15
 LARGEST_TABLE = 256 * storage.MEBIBYTE
 """most bytes of a table that is read"""
+
+
+def begins(first: bytes) -> bool:
+    """Whether a file that begins so is a table."""
+    column, comma, _ = first.partition(b"\n")[0].partition(b",")
+    return bool(comma) and column.strip() in _FIRST
 
 
 @dataclass
@@ -70,14 +78,22 @@ class Tables:
     def take(self, stream: IO[bytes], source: str) -> None:
         """Take one table, told by its first column."""
         head, rows = _read(stream, source)
-        if head[:1] == ["node"]:
+        if others := [key for key in head if dialect.foreign(key, "plan")]:
+            for key in others:
+                found = str(dialect.foreign(key, "plan"))
+                self.faults.add(f"{source}: column {key}", found, "a column of `fairopt plan`")
+        elif head[:1] == ["node"] and "team" not in head:
             self._take_nodes(head, rows)
-        elif tuple(head) == PLACED:
+        elif set(head) == set(PLACED):
             self.placed.extend((place, row["team"], row["node"]) for place, row in rows)
-        elif tuple(head) == HELD:
+        elif set(head) == set(HELD):
             for place, row in rows:
                 tasks = self._whole(row["tasks"], f"{place}.tasks", 0)
                 self.held.append((place, row["team"], row["node"], tasks))
+        elif {"team", "node"} <= set(head):  # limit_on.csv and demand.csv of a folder
+            found = f"{', '.join(key for key in head if key not in PLACED)} by team and node"
+            wanted = f"the columns {', '.join(HELD)}; `fairopt solve` takes such a table"
+            self.faults.add(f"{source}: columns", found, wanted)
         elif head[:1] == ["team"]:
             self._take_teams(head, rows)
         else:
@@ -113,6 +129,7 @@ class Tables:
                 found = f"the team {name!r} a second time" if name else "no name"
                 self.faults.add(place, found, "a name of its own")
             tasks, most = row.get("tasks", ""), row.get("per_node", "")
+            any_number = value(tasks) in (None, math.inf)
             demand = self._amounts(row, kinds, place)
             if not demand:
                 self.faults.add(place, "nothing demanded", "at least one resource > 0")
@@ -129,7 +146,7 @@ class Tables:
                 name,
                 demand,
                 _rules(row),
-                self._whole(tasks, f"{place}.tasks", 0) if tasks else None,
+                None if any_number else self._whole(tasks, f"{place}.tasks", 0),
                 {},
                 self._weight(row.get("weight", ""), f"{place}.weight"),
                 together=Together(
@@ -179,8 +196,9 @@ class Tables:
         self.weights.update(slurm.shares(text, source, self.faults))
 
     def _whole(self, text: str, place: str, least: int) -> int:
-        if text.isascii() and text.isdigit() and len(text) < 16 and int(text) >= least:
-            return int(text)
+        found = value(text)
+        if isinstance(found, float) and found.is_integer() and least <= found < MOST_TASKS:
+            return int(found)
         self.faults.add(place, shown(text), f"a whole number >= {least}")
         return least
 

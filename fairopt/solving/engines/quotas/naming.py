@@ -24,17 +24,7 @@ CLOSE = 1e-9
 
 def priced(low: Lowered, price: Floats) -> dict[str, Floats]:
     """Prices (M,) of the rows as an Allocation holds them; those of no rule are left out."""
-    named = low.named(price)
-    found = {"prices": named.capacity, "limit_prices": named.limits}
-    if named.bounds.size:
-        found["bound_prices"] = named.bounds
-    if named.places.size:
-        found["limit_on_prices"] = named.places
-    if named.nodes.size:
-        found["node_prices"] = named.nodes
-    if named.rules.size:
-        found["rule_prices"] = named.rules
-    return found
+    return low.named(price).told()
 
 
 def rows(instance: Instance, low: Lowered, price: Floats) -> list[str]:
