@@ -24,6 +24,9 @@ from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import MaxMin, Notion
 from fairopt.solving import solve
 
+DIGITS = 9
+"""of what everybody holds of its due, by which rows of a table are in order"""
+
 
 @dataclass(frozen=True, eq=False)
 class Team:
@@ -206,7 +209,9 @@ def audit(
             )
         )
     with np.errstate(divide="ignore", invalid="ignore"):
-        order = np.argsort(np.where(due > 0, output / due, np.inf), kind="stable")
+        # those of the same part stay in the order of the model, whatever the last digit is
+        part = np.round(np.where(due > 0, output / due, np.inf), DIGITS)
+        order = np.argsort(part, kind="stable")
     moved = fewest(system, inside[system.way, system.server], answer.shares)
     strays = float((way_tasks - inside).sum())
     mine = Allocation(

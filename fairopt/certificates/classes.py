@@ -35,7 +35,7 @@ from fairopt.certificates.search import SearchFound
 from fairopt.certificates.stages import Classes, Stage
 from fairopt.certificates.told import logs, off, searched, told
 from fairopt.certificates.tolerance import ROUNDING
-from fairopt.certificates.yielded import Stops, yielded
+from fairopt.certificates.yielded import EarlierStops, yielded
 from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.instance import Bools, Floats, remembered
 
@@ -112,7 +112,7 @@ class _Walk:
         users = len(self.share)
         self.least = self.asked.floor / self.question.share_unit
         self.error = np.zeros(users)
-        self.stops = Stops.nothing(self.question)
+        self.stops = EarlierStops.nothing(self.question)
         self.done = np.zeros(users, dtype=bool)
         self.shut = np.zeros(self.question.columns.count, dtype=bool)
         self.crumbs, self.room = 0.0, np.full(users, np.inf)

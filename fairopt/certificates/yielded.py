@@ -1,13 +1,13 @@
 r"""What a class gives up at most when those served before it hold a little more than was thought.
 
 Users m of classes before hold L_m in a question, and are due s_m, from L_m to (1 + e_m) L_m. The
-rows that stop them (`Stops`) have some room beside L, and none beside s, by their prices. So what
-has to change is d_0, which fills these rows, and directions z_k that change none of them and that
-bring shares of those before to s: no more than c_k of each, as s is no farther than e from L. All
-of them leave every other full row, and the shares of users at their bounds, as they are. The point
-x + d_0 + sum a_k z_k with |a_k| <= c_k keeps all rules then, and pays for what it gives with tasks
-that are worth just what they cost: the welfare of the class falls by what its prices say, and by no
-more beyond it than
+rows that stop them (`EarlierStops`) have some room beside L, and none beside s, by their prices. So
+what has to change is d_0, which fills these rows, and directions z_k that change none of them and
+that bring shares of those before to s: no more than c_k of each, as s is no farther than e from L.
+All of them leave every other full row, and the shares of users at their bounds, as they are. The
+point x + d_0 + sum a_k z_k with |a_k| <= c_k keeps all rules then, and pays for what it gives with
+tasks that are worth just what they cost: the welfare of the class falls by what its prices say, and
+by no more beyond it than
 
 .. math:: \phi = \sum_n m_n \operatorname{loss}\Big( |d_{0,n}| + \sum_k c_k |z_{k,n}| \Big),
 
@@ -45,7 +45,7 @@ TINY = 1e-13
 
 
 @dataclass
-class Stops:
+class EarlierStops:
     """What stops those served before.
 
     Parameters
@@ -60,14 +60,14 @@ class Stops:
     up: Bools
 
     @classmethod
-    def nothing(cls, question: Question) -> Stops:
+    def nothing(cls, question: Question) -> EarlierStops:
         """Before the first class."""
         rows, flows = (np.full(len(each), -1) for each in (question.rhs, question.low))
         return cls(rows, flows, np.zeros(len(flows), dtype=bool))
 
-    def of(self, part: QuestionPart) -> Stops:
+    def of(self, part: QuestionPart) -> EarlierStops:
         """Those of a part."""
-        return Stops(self.row[part.rows], self.flow[part.flows], self.up[part.flows])
+        return EarlierStops(self.row[part.rows], self.flow[part.flows], self.up[part.flows])
 
     def add(self, rank: int, part: QuestionPart, place: Place) -> None:
         """With what has a price at the point of a class."""
@@ -84,7 +84,7 @@ class Stops:
         self.flow[part.flows[costs]], self.up[part.flows[costs]] = rank, drift[costs] < 0
 
 
-def yielded(question: Question, place: Place, error: Floats, stops: Stops) -> float:
+def yielded(question: Question, place: Place, error: Floats, stops: EarlierStops) -> float:
     """phi, in the money of the place; inf where no directions are found.
 
     Parameters
@@ -165,7 +165,7 @@ def yielded(question: Question, place: Place, error: Floats, stops: Stops) -> fl
 
 
 def _room(
-    question: Question, place: Place, task: Bools, stops: Stops
+    question: Question, place: Place, task: Bools, stops: EarlierStops
 ) -> tuple[Floats, Floats, Floats]:
     """(C,) what each amount may fall or rise by; of flows at a bound which cost nothing, the way in
     which they may go: 1, -1; 0 where both. And (C,) how much is left of flows to a bound that stops
@@ -190,7 +190,9 @@ def _room(
     return np.maximum(found, 0.0), way, room
 
 
-def _filled(body: Floats, left: Floats, stops: Stops, room: Floats) -> tuple[Floats, Floats, Bools]:
+def _filled(
+    body: Floats, left: Floats, stops: EarlierStops, room: Floats
+) -> tuple[Floats, Floats, Bools]:
     """Rows, and flows, that are full once those before have what they are due: (E, C) by how much
     amounts change them, (E,) what is left of them; (M,) which rows these are.
 
@@ -209,7 +211,7 @@ def _filled(body: Floats, left: Floats, stops: Stops, room: Floats) -> tuple[Flo
 def _possible(
     question: Question,
     place: Place,
-    stops: Stops,
+    stops: EarlierStops,
     wide: Bools,
     room: Floats,
     share: Floats,
@@ -279,4 +281,4 @@ class _Least:
         return np.asarray(found)
 
 
-__all__ = ["Stops", "yielded"]
+__all__ = ["EarlierStops", "yielded"]

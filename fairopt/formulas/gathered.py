@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,15 @@ class Own(NamedTuple):
     amount: float
     up: bool
     down: bool
+
+
+class Ceiling(NamedTuple):
+    """members (m,) users, servers (I,) bool, resource: their use of it is at most `most`."""
+
+    members: Ints
+    servers: Bools
+    resource: int
+    most: float
 
 
 class Lending(NamedTuple):
@@ -78,6 +88,41 @@ class RowsGathered:
         labels = (np.concatenate(part) for part in (self.kind, self.one, self.two))
         kind, one, two = labels
         return np.concatenate(self.rhs), kind, one, two
+
+
+def ceiling_rows(
+    rows: RowsGathered,
+    ceilings: Sequence[Ceiling],
+    need: Floats,
+    pool: Floats,
+    server: Ints,
+    user: Ints,
+    users: int,
+) -> None:
+    """Ceilings, of which each costs no more than the columns of its members.
+
+    Parameters
+    ----------
+    need : (P, R). pool : (I, R). server, user : (P,) of each column, of so many users.
+    """
+    some = [b for b, c in enumerate(ceilings) if np.isfinite(c.most)]
+    if not some:
+        return
+    mine = [ceilings[b] for b in some]
+    most, resource = np.array([c.most for c in mine]), np.array([c.resource for c in mine])
+    order = np.argsort(user, kind="stable")
+    first = np.searchsorted(user[order], np.arange(users + 1))
+    members = np.concatenate([c.members for c in mine])
+    size = first[members + 1] - first[members]
+    row = np.repeat(np.repeat(np.arange(len(mine)), [len(c.members) for c in mine]), size)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(size) - size, size)
+    column = order[place + np.repeat(first[members], size)]
+    servers = np.array([c.servers for c in mine])
+    used = servers[row, server[column]] & (need[column, resource[row]] > 0)
+    row, column = row[used], column[used]
+    whole = np.array([pool[c.servers, c.resource].sum() if c.most <= 0 else c.most for c in mine])
+    value = need[column, resource[row]]
+    rows.add(BOUND, np.array(some), np.full(len(some), -1), most, whole, value, row, column)
 
 
 def own_rows(
@@ -232,6 +277,7 @@ __all__ = [
     "DOWN",
     "DOWN_OF_TWO",
     "LIMIT",
+    "Ceiling",
     "Lending",
     "Own",
     "PLACE",
@@ -240,6 +286,7 @@ __all__ = [
     "RowsGathered",
     "UP",
     "UP_OF_TWO",
+    "ceiling_rows",
     "lending_rows",
     "own_rows",
     "sparse",

@@ -36,9 +36,11 @@ from fairopt.formulas.gathered import (
     RULE,
     UP,
     UP_OF_TWO,
+    Ceiling,
     Lending,
     Own,
     RowsGathered,
+    ceiling_rows,
     lending_rows,
     own_rows,
     plain_rows,
@@ -53,15 +55,6 @@ SAME_PRICE = 1e-6
 
 SURE = 1e-9
 """what a task costs, less than this part of what is paid for and by it, is rounding"""
-
-
-class Ceiling(NamedTuple):
-    """members (N,) bool, servers (I,) bool, resource: their use of it is at most `most`."""
-
-    members: Bools
-    servers: Bools
-    resource: int
-    most: float
 
 
 PRICES = ("prices", "limit_prices", "bound_prices", "node_prices", "rule_prices", "limit_on_prices")
@@ -227,10 +220,7 @@ def lower(instance: Instance, score: Floats) -> Lowered:
     score : (N, I), share of one unit of output: of a task, or of a task of a mode of speed 1.
     """
     tree, ways = instance.tree, instance.ways
-    bounds, members = tree.bounds, dict[int, Bools]()
-    for node in bounds.node.tolist():
-        members[node] = np.zeros(instance.shape[0], dtype=bool)
-        members[node][tree.below(node)] = True
+    bounds = tree.bounds
     return lowered(
         ways.eligible,
         ways.owner,
@@ -241,7 +231,7 @@ def lower(instance: Instance, score: Floats) -> Lowered:
         tuple(
             [
                 Ceiling(
-                    members[int(bounds.node[b])],
+                    tree.below(int(bounds.node[b])),
                     bounds.servers[b],
                     int(bounds.resource[b]),
                     float(bounds.amount[b]),
@@ -295,20 +285,7 @@ def lowered(
     columns = len(way)
     rows = RowsGathered()
     plain_rows(rows, need, pool, limit, limit_on, server, user)
-    for b, c in enumerate(ceilings):
-        if np.isfinite(c.most):
-            used = np.flatnonzero(c.members[user] & c.servers[server] & (need[:, c.resource] > 0))
-            size = c.most if c.most > 0 else pool[c.servers, c.resource].sum()
-            rows.add(
-                BOUND,
-                np.array([b]),
-                np.array([-1]),
-                np.array([c.most]),
-                np.array([size]),
-                need[used, c.resource],
-                np.zeros(len(used), int),
-                used,
-            )
+    ceiling_rows(rows, ceilings, need, pool, server, user, len(limit))
     nodes = 0 if parent is None else len(parent)
     host, flow_low, flow_high = lending_rows(rows, lendings, parent, leaf, need, pool, server, user)
     if own:

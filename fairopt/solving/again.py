@@ -144,8 +144,9 @@ def _close(
 def goes_on(instance: Instance, start: Allocation, told: tuple[dict[str, Any], ...]) -> bool:
     """Whether a ladder begins with the start: beside rules, where `answer` leaves it to the
     ladder; and of max-min where the start was no answer, as its models begin from its basis."""
-    levels = instance.plain and start.instance.plain and start.level_prices is not None
-    return not told or (levels and _many(instance))
+    plain = instance.plain and start.instance.plain
+    told_levels = start.level_prices is not None and bool(np.any(start.level_prices))
+    return not told or (plain and told_levels and _many(instance))
 
 
 def _basis(instance: Instance) -> str:

@@ -124,6 +124,7 @@ class Tables:
     def _take_teams(self, head: list[str], rows: Iterator[tuple[str, dict[str, str]]]) -> None:
         kinds = [key for key in head if key not in _TEAMS and not key.startswith((_LABEL, _SPREAD))]
         for place, row in rows:
+            # each fault is added where it is met: the first must not hide the others of a row
             name = row["team"]
             if not name or name in self.teams:
                 found = f"the team {name!r} a second time" if name else "no name"
