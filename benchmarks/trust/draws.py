@@ -44,6 +44,10 @@ def _any_alpha(*criteria: str) -> Draw:
     return draw
 
 
+def _classes(rng: np.random.Generator) -> Notion:
+    return fo.AlphaFair(float(rng.choice([0.5, 1.0, 2.0, 10.0])), str(rng.choice(["tasks", "drf"])))
+
+
 FAMILIES: dict[str, Draw] = {
     "throughput": lambda rng: fo.Throughput(),
     **{f"alpha-fair {alpha:g}": _alpha(alpha) for alpha in (0.5, 1.0, 2.0, 10.0, 50.0, 100.0)},
@@ -67,9 +71,11 @@ FAMILIES: dict[str, Draw] = {
     "alpha-fair, start": _any_alpha("tasks", "drf"),
     "max-min, rules": lambda rng: fo.MaxMin("tasks"),
     "alpha-fair, everything": _any_alpha("tasks"),
+    "alpha-fair, classes": _classes,
 }
 """the order is part of the seeds: new ones at the end"""
 EVERYTHING = "alpha-fair, everything"
+CLASSES = "alpha-fair, classes"
 RULED = ("alpha-fair, rules", "max-min, rules")
 PLAIN = ("ordinary", "gpu", "ties", "zero demands", "limits", "counts", "placement")
 HARD = ("parallel", "just full")
@@ -82,6 +88,8 @@ def kinds_of(family: str) -> tuple[str, ...]:
     """The kinds of instances that a family is asked."""
     if family in RULED or family in ("alpha-fair, modes", EVERYTHING):
         return (*PLAIN, *HARD)
+    if family == CLASSES:
+        return PLAIN
     if family == "alpha-fair, partitions":
         return tuple(kind for kind in (*PLAIN, *HARD) if kind != "gpu")
     if family.startswith(("alpha-fair", "max-min")):
@@ -117,11 +125,13 @@ class Asked:
             inst = kinds.hard(rng, inst, self.kind, alpha, inside)
         if self.kind == BOUND:
             inst = kinds.bounding_nobody(rng, inst, self.family.startswith("alpha-fair"))
-        if self.family in RULED:
+        if self.family in (*RULED, CLASSES):
             inst = kinds.ruled(rng, inst)
             over = str(rng.choice(["floor", "floor", "above"]))
             if inst.quotas is not None and inst.quotas.guarantee_tasks:
                 notion = replace(notion, over=over)
+        if self.family == CLASSES:
+            inst = kinds.in_classes(rng, inst)
         if self.family == EVERYTHING:
             inst = kinds.everything(rng, inst)
         if self.family == "alpha-fair, modes":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import fairopt as fo
@@ -99,6 +101,15 @@ def ruled(rng: np.random.Generator, inst: fo.Instance) -> fo.Instance:
         }
     rules = fo.Quotas(groups, inside, bounds=bounds, quotas=lent, guarantee_tasks=held)
     return inst.replace(quotas=rules or None)
+
+
+def in_classes(rng: np.random.Generator, inst: fo.Instance) -> fo.Instance:
+    """Users of two or three priority classes, whatever else is asked of them."""
+    of = rng.integers(0, int(rng.integers(2, 4)), len(inst.users))
+    of[: int(of.min() == of.max())] += 1
+    given = inst.quotas or fo.Quotas()
+    priority = {user: int(rank) for user, rank in zip(inst.users, of, strict=True) if rank}
+    return inst.replace(quotas=replace(given, priority=priority))
 
 
 def in_modes(rng: np.random.Generator, inst: fo.Instance) -> fo.Instance:

@@ -17,7 +17,7 @@ from benchmarks.trust.truths import Truths
 from fairopt.formulas import welfare
 from fairopt.instance import Floats
 from fairopt.notions import Notion
-from tests.oracles import nested, pareto, rows
+from tests.oracles import by_class, nested, pareto, rows
 from tests.rational import Dictionary, max_min_levels
 
 WRONG = 1e-5
@@ -68,6 +68,8 @@ def fault(
             had = already(inst)
             said = apart("proved share", alloc.shares + had, truth + had, floor, FAR)
             return said or "", "proof"
+        if by_class.ranks(inst).any():
+            return "", "nothing: a class of which some have nothing"
         if not inst.plain:
             return stingy(inst, notion, alloc), "linear program"
     return beside_another(inst, notion, alloc, seed) or "", "another method"

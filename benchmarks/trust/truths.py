@@ -21,6 +21,7 @@ import fairopt as fo
 from benchmarks.trust.draws import Asked, all_asked
 from fairopt import criteria
 from fairopt.notions import Notion
+from tests.oracles import by_class
 from tests.oracles.optimum import optimum
 from tests.oracles.rows import of_instance
 
@@ -53,13 +54,20 @@ class Truths:
 
 def computed(inst: fo.Instance, notion: Notion, hint: np.ndarray | None) -> list[float] | None:
     """A proved optimum, or None: also where its digits ran out."""
-    score = criteria.score(inst, notion.criterion)
-    rows = of_instance(inst, score, notion.over)
+    score, alpha, inside = (
+        criteria.score(inst, notion.criterion),
+        notion.alpha,
+        notion.weight_inside,
+    )
     try:
-        found = optimum(rows, notion.alpha, notion.weight_inside, hint)
+        if by_class.ranks(inst).any():
+            share = by_class.shares(inst, score, alpha, inside, notion.over)
+        else:
+            found = optimum(of_instance(inst, score, notion.over), alpha, inside, hint)
+            share = None if found is None else found.share
     except ArithmeticError:
-        found = None
-    return None if found is None else found.share.tolist()
+        share = None
+    return None if share is None else share.tolist()
 
 
 def main(arguments: list[str] | None = None) -> int:

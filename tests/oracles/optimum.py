@@ -31,15 +31,16 @@ ZERO, ONE = D(0), D(1)
 
 @dataclass(frozen=True)
 class Optimum:
-    """share, value (N,) floats: shares of every optimum to NEAR_OPTIMUM, the worth of a unit of
-    share; money (N,) each user's part of all money; tasks (K,) of the columns at a point that fits;
-    steps that it took."""
+    """share (N,) of every optimum to NEAR_OPTIMUM, exact (N,) the same in decimals; log_money (N,)
+    of each user's part of all money; tasks (K,) of the columns at a point that fits; price (M,) of
+    rows; steps that it took."""
 
     share: np.ndarray
     log_money: np.ndarray
     tasks: np.ndarray
     price: np.ndarray
     steps: int
+    exact: np.ndarray
 
 
 def optimum(
@@ -306,13 +307,14 @@ class _Path:
         near = min(loss(NEAR_OPTIMUM, alpha), loss(-NEAR_OPTIMUM, alpha))
         if eps < 0 or any(m * near <= eps for m in money):
             return None
-        total = sum(money)
+        total, share = sum(money), q.base + t0
         return Optimum(
-            np.array([float(b + r) for b, r in zip(q.base, t0, strict=True)]),
+            np.array([float(v) for v in share]),
             np.array([float((m / total).log10()) for m in money]),
             np.array([float(v) for v in x]),
             np.array([float(p / total) for p in price]),
             steps,
+            share,
         )
 
 
