@@ -35,6 +35,7 @@ FITS = 1e-9
 LARGEST_LOG = 700.0
 """log of the most that a unit of share is worth: more than any price"""
 KNOWN = ("max-min", "alpha-fair")
+KEPT = "highs, kept"
 
 
 def answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allocation:
@@ -64,6 +65,14 @@ def answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Alloc
     return by_class.answer(instance, notion, score, asked, low, how)
 
 
+class RoundsLadder(RuledLadder):
+    """The answers by rounds. The steps of one are its own rounds."""
+
+    def found(self, best: Allocation) -> Allocation:
+        """The best answer, whose steps are those of its rounds already."""
+        return best
+
+
 def _nested(
     instance: Instance, notion: Notion, score: Floats, asked: Entitled, low: Lowered, how: How
 ) -> Allocation:
@@ -71,29 +80,46 @@ def _nested(
     question = rounds.RoundsQuestion(
         low, asked.tree, asked.floor, asked.added, asked.rank, units.beside_rules(low)
     )
-    solver, name = None, "highs, kept"
-    if how.solver != "auto":
+    told = partial(_told, instance, notion, score, low)
+
+    def wide(ladder: RoundsLadder) -> bool | None:
+        found = cuts.solve(question)
+        if found is None:
+            return None
+        answer = told(cuts.NAME, found, 0.0)
+        if low.columns > cuts.WIDEST:  # no other way ends, whatever the judge says
+            ladder.best = answer
+            return True
+        if at_once(answer):
+            ladder.keep({}, answer)
+        return None
+
+    def by_rounds(ladder: RoundsLadder, solver: rounds.Solver | None, name: str) -> None:
+        found = rounds.solve(question, solver, how.progress)
+        name = INTERIOR if found.sharp else name
+        exact = found
+        if instance.modes is None and not found.sharp:
+            exact = sharpened(found, question)
+        answer = told(name, exact, 0.0 if exact is not found else TRIFLE)
+        # levels to the last digit prove more, but beside lending they may lead elsewhere
+        elsewhere = exact is not found and instance.quotas is not None
+        if elsewhere and not judged(answer).certified:
+            answer = told(name, found, TRIFLE)
+        ladder.keep({}, answer)
+
+    if how.solver == "auto":
+        ways: list[Rung[RoundsLadder]] = [
+            Rung(KEPT, RoundsLadder.short, partial(by_rounds, solver=None, name=KEPT))
+        ]
+        if instance.modes is None:
+            ways.insert(0, Rung(cuts.NAME, RoundsLadder.short, wide))
+    else:
         chosen = settings(notion, how.solver, linear=True)
         unit = np.maximum(question.alone / low.shape[0], asked.floor)
-        solver, name = stated.of_rounds(MaxMin(), low, unit, chosen), chosen.label
-    elif instance.modes is None and (wide := cuts.solve(question)) is not None:
-        answer = _told(instance, notion, score, low, cuts.NAME, wide, 0.0)
-        if low.columns > cuts.WIDEST or at_once(answer):
-            return answer
-    found = rounds.solve(question, solver, how.progress)
-    if found.sharp:
-        name = INTERIOR
-    told = partial(_told, instance, notion, score, low, name)
-    exact = found
-    if instance.modes is None and not found.sharp:
-        exact = sharpened(found, question)
-    if exact is found:
-        return told(found, TRIFLE)
-    # levels to the last digit prove more, but beside lending they may lead elsewhere
-    answer = told(exact, 0.0)
-    if instance.quotas is not None and not judged(answer).certified:
-        return told(found, TRIFLE)
-    return answer
+        named = stated.of_rounds(MaxMin(), low, unit, chosen)
+        way = partial(by_rounds, solver=named, name=chosen.label)
+        ways = [Rung(chosen.label, RoundsLadder.short, way)]
+    return RoundsLadder(instance, notion, score, how.gap, None).climb(ways)
 
 
 def _told(
