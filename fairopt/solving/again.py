@@ -25,6 +25,8 @@ COLD = "solved anew"
 SOON = 6_000
 """pairs of merged users and servers up to which max-min is solved as soon as a start of many more
 pairs is read"""
+FEW = 5_000
+"""columns beside rules up to which the path is as fast as what goes on from a start"""
 FEWER = 4
 """so many times fewer pairs of merged users and servers are searched before all of them are"""
 
@@ -56,10 +58,11 @@ def answer(
     """The answer from the start, or None if it must be solved anew; and the step that tells it."""
     if start is None:
         return None, ()
-    if begins(instance, notion, start):
+    ruled = begins(instance, notion, start)
+    if ruled and _worthwhile(instance):
         return None, ()
     step: dict[str, Any] = {"step": "start", "status": "used"}
-    why = _unused(instance, notion, start)
+    why = "few columns beside rules" if ruled else _unused(instance, notion, start)
     if why:
         return None, ({**step, "status": f"not used, {COLD}: {why}"},)
     # users and servers that are alike are led to the answer as one, like an answer without a start
@@ -156,6 +159,11 @@ def _basis(instance: Instance) -> str:
 
 def _many(instance: Instance) -> bool:
     return instance.shape[0] * instance.shape[1] >= levels_again.FEWEST
+
+
+def _worthwhile(instance: Instance) -> bool:
+    """Whether there is enough to solve beside rules that a start may be faster."""
+    return int(np.count_nonzero(instance.ways.eligible)) > FEW
 
 
 def begins(instance: Instance, notion: Notion, start: Allocation) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
+from fairopt.solving import again
 
 
 def cluster(seed: int) -> fo.Instance:
@@ -67,9 +68,14 @@ def ruled(seed: int) -> fo.Instance:
 
 
 @pytest.mark.parametrize("alpha", [1, 3])
-def test_alpha_fairness_with_quotas_from_a_start(alpha: float) -> None:
+def test_alpha_fairness_with_quotas_from_a_start(
+    alpha: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     inst, notion, used = ruled(0), fo.AlphaFair(alpha), 0
     last = fo.solve(inst, notion)
+    few = fo.solve(inst, notion, start=last)
+    assert few.steps[0]["status"] == "not used, solved anew: few columns beside rules"
+    monkeypatch.setattr(again, "FEW", 0)
     for changed in changes(inst, 0).values():
         answer, cold = fo.solve(changed, notion, start=last), fo.solve(changed, notion)
         used += answer.steps[0].get("status") == "used"
