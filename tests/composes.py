@@ -110,9 +110,9 @@ def again(column: str) -> object:
     other = instance(column).replace(weight=[1, 1.1, 1])
     found = fo.solve(other, FAIR, start=answer(column, FAIR))
     status = found.steps[0]["status"]
-    if status != "used":
-        if not status.endswith("few columns beside rules"):  # of many it is used
-            raise fo.UsageError(f"start: {status}")
+    few = status.endswith("few columns beside rules")  # of many it is used
+    if status != "used" and not few:
+        raise fo.UsageError(f"start: {status}")
     return found
 
 

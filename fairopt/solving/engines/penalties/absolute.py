@@ -88,13 +88,13 @@ class _Penalised:
         within = 2 * terms.t_drf * scale / ground.machines if self.apart else 0.0
         across = np.inf if terms.equal_across else across
         self.across = ground.across.forced(np.full(users, across))
-        self.within = ground.within.forced(np.full(len(self.use), within))
+        self.within = ground.within.forced(np.full(self.use.shape[0], within))
         self.whole = None
         if ground.small:
             frame = ground.frame(of_user, self.across, self.within)
             self.whole = Whole(frame, self.across, self.within)
         else:
-            self.both = np.concatenate([of_user, self.use], axis=1)
+            self.both = _beside(of_user, self.use)
 
     def start(self) -> CentringState:
         """The first shares, marginal values at them, each server's money spread over its rows; no
@@ -278,7 +278,7 @@ class _Penalised:
     def _system(self, z: CentringState) -> Any:
         """Solver of the positive definite system in users and rows, scaled to unit diagonal."""
         half = self.both * np.sqrt(self.within.part)[:, None]
-        m = half.T @ half  # of one array: half the products
+        m = _product(half)
         if not self.within.none:
             low = self.both.T @ self.within.rank
             m += low @ low.T
@@ -313,3 +313,18 @@ class _Penalised:
         limits = np.zeros(users)
         limits[ground.limited] = z.price[rows:]
         return Point(z.a[ground.pair] / ground.u, money.reshape(servers, resources), limits)
+
+
+def _beside(one: Any, other: Any) -> Any:
+    """Two tables as one, those that are 0 kept only where both keep them."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.concatenate([one, other], axis=1)
+    from scipy.sparse import csr_array, hstack
+
+    return csr_array(hstack([one, other]))
+
+
+def _product(half: Any) -> Floats:
+    """half^T half, all of its entries."""
+    found = half.T @ half  # of one array: half the products
+    return np.asarray(found if isinstance(found, np.ndarray) else found.toarray())

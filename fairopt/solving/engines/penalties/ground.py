@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.instance import Floats, Instance, remembered
+from fairopt.instance import Floats, Instance, Ints, remembered
 from fairopt.solving.engines.penalties.centring import Centring
 from fairopt.solving.engines.penalties.whole import MOST_UNKNOWNS, Positions, unknowns
+
+DENSE = 300_000
+"""entries up to which a table is kept with those that are 0"""
 
 
 class Ground:
@@ -29,16 +32,20 @@ class Ground:
         self.asked = (score, weight, together)
         self.shape = servers, resources, users
         self.u = score[n, i]
+        # each share has an entry for each resource that it needs, and for a limit
         pool = np.where(instance.pool > 0, instance.pool, np.inf)
-        use = np.zeros((len(n), servers, resources))
-        use[pairs, i] = instance.pair_demand / pool[i] / self.u[:, None]
-        columns = use.reshape(len(n), -1)
-        self.rows = np.flatnonzero(columns.any(axis=0))
+        part = instance.pair_demand / pool[i] / self.u[:, None]
+        of, r = np.nonzero(part)
+        self.rows, column = np.unique(i[of] * resources + r, return_inverse=True)
         self.limited = np.flatnonzero(np.isfinite(instance.limit))
-        limits = (n[:, None] == self.limited) / (self.u[:, None] * instance.limit[self.limited])
-        self.use = np.concatenate([columns[:, self.rows], limits], axis=1)
-        self.levels = np.zeros((len(n), users))
-        self.levels[pairs, n] = 1.0 / weight[n]
+        place = np.full(users, -1)
+        place[self.limited] = len(self.rows) + np.arange(len(self.limited))
+        held = np.flatnonzero(place[n] >= 0)
+        size = len(n), len(self.rows) + len(self.limited)
+        use = np.concatenate([part[of, r], 1.0 / (self.u[held] * instance.limit[n[held]])])
+        column = np.concatenate([column, place[n[held]]])
+        self.use = self._table(use, np.concatenate([of, held]), column, size)
+        self.levels = self._table(1.0 / weight[n], pairs, n, (len(n), users))
         self.machines = instance.count[i] * np.bincount(i)[i]
         self.a0 = self._begin(instance, i)
         self.pair, self.alone = pairs, None if together else n
@@ -49,14 +56,14 @@ class Ground:
         group[np.arange(len(group)), i] = 1.0
         group = group[:, group.any(axis=0)]
         self.across, self.within = Centring(np.ones((users, 1))), Centring(group)
-        self.on = self.levels > 0
+        self.on = self.levels > 0  # a row of users for each share
         self.total = float(weight.sum())
         self.weight = weight / self.total
         self.log_weight = np.log(self.weight)
         self.size = float(np.exp(np.log(self.a0 @ self.levels).mean()))
         self.of_user = self.levels / self.size
         some = self.use > 0
-        self.even = some / some.sum(axis=1, keepdims=True)
+        self.even = some / np.asarray(some.sum(axis=1)).reshape(-1, 1)
         self.small = unknowns(len(self.a0), self.use.shape[1], users) <= MOST_UNKNOWNS
         self._frames: dict[tuple[bool, bool], Positions] = {}
 
@@ -72,13 +79,27 @@ class Ground:
         same = all(a is b for a, b in zip(kept.asked, asked, strict=True))
         return kept if same else cls(instance, *asked)
 
+    @staticmethod
+    def _table(value: Floats, row: Ints, column: Ints, shape: tuple[int, int]) -> Any:
+        """Entries as a table; of many, those that are 0 are not kept."""
+        from scipy.sparse import csr_array
+
+        if shape[0] * shape[1] > DENSE:
+            return csr_array((value, (row, column)), shape=shape)
+        found = np.zeros(shape)
+        found[row, column] = value
+        return found
+
     def _together(self, first: Any) -> None:
         """One share a server; `first` is a pair of each."""
-        sums = np.zeros((len(first), len(self.pair)))
-        sums[self.pair, np.arange(len(self.pair))] = 1.0
+        every = np.arange(len(self.pair))
+        sums = self._table(np.ones(len(every)), self.pair, every, (len(first), len(every)))
         least = np.full(len(first), np.inf)
         np.minimum.at(least, self.pair, self.a0)
-        self.use, self.levels, self.a0 = sums @ self.use, sums @ self.levels, least
+        self.use, self.levels, self.a0 = (
+            *map(_whole, (sums @ self.use, sums @ self.levels)),
+            least,
+        )
         self.machines = self.machines[first]
 
     def least(self, x: Floats) -> Floats:
@@ -110,3 +131,9 @@ class Ground:
             limits = self.use[:, len(self.rows) :]
             a = a * np.minimum(1.0, 0.5 / ((limits > 0) @ (a @ limits)))
         return np.asarray(a, dtype=np.float64)
+
+
+def _whole(table: Any) -> Floats:
+    """A table with the entries that are 0."""
+    found: Floats = table.toarray() if hasattr(table, "toarray") else table
+    return found
