@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from fairopt import fast
-from fairopt.certificates import filled
+from fairopt.certificates import filled, filled_rows
 from fairopt.certificates.begun import values_of
 from fairopt.certificates.bound import Proved, nothing
 from fairopt.certificates.columns import Grid
-from fairopt.certificates.filled import Filling, RowSums
+from fairopt.certificates.filled_rows import Filling, RowSums
 from fairopt.certificates.given import Given
 from fairopt.certificates.partitions import JudgedTerms, Shown
 from fairopt.certificates.places import Place
@@ -171,7 +171,7 @@ def in_passes(question: Question, answer: Given, enough: float) -> SearchFound |
         return None
     asked: Any = QuestionAsked(question.alpha, pool)
     terms = JudgedTerms(asked, price)
-    full = (price > 0) & (pool > 0) & (_left(passes, pool) <= filled.ROOM)
+    full = (price > 0) & (pool > 0) & (_left(passes, pool) <= filled_rows.ROOM)
     if not full.any():
         return None
     none = np.zeros(price.shape)
@@ -188,7 +188,7 @@ def in_passes(question: Question, answer: Given, enough: float) -> SearchFound |
                 return None
             lost, passes = rows.eps, passes.moved(terms, filling)
             filling = Filling(
-                filling.price + filling.more, none, full, filled.SPARE, pairs=columns.count
+                filling.price + filling.more, none, full, filled_rows.SPARE, pairs=columns.count
             )
             rows = passes.summed(terms, filling)
             continue
@@ -197,10 +197,10 @@ def in_passes(question: Question, answer: Given, enough: float) -> SearchFound |
             proved = passes.proved(terms, filling, eps)
             if float(np.maximum(proved.below, proved.above).max()) <= enough:
                 return SearchFound(proved, None, eps, partial(passes.place, terms, filling))
-            filling = replace(filling, spare=filling.spare * filled.FINER)
+            filling = replace(filling, spare=filling.spare * filled_rows.FINER)
         elif filling.more.any():
             # so fine no step comes where users have many servers of the same price
-            filling = replace(filling, spare=max(filling.spare, filled.SPARE))
+            filling = replace(filling, spare=max(filling.spare, filled_rows.SPARE))
     return None
 
 

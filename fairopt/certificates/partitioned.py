@@ -20,7 +20,7 @@ import numpy as np
 from fairopt import arrays, storage, threads
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate
-from fairopt.certificates import fair, filled
+from fairopt.certificates import fair, filled, filled_rows
 from fairopt.certificates import partitions as judge
 from fairopt.certificates.partitions import JudgedTerms, Shown
 from fairopt.errors import BadInput, Fault
@@ -253,15 +253,15 @@ def _filled(
     first: judge.Used,
     second: judge.Spent,
     pairs: int,
-) -> tuple[filled.Filling | None, float]:
+) -> tuple[filled_rows.Filling | None, float]:
     """Prices at which rows are full to the last digit, and eps there; None: eps is as large as what
     floats leave."""
-    filling = filled.Filling.of(terms, first, second, pairs)
+    filling = filled_rows.Filling.of(terms, first, second, pairs)
     if not filling.full.any():
         return None, np.inf
     rows = _added(passed(_asked, filled.summed, terms, filling))
     best, least = None, np.inf
-    for _ in range(filled.TRIES):
+    for _ in range(filled_rows.TRIES):
         moved = filling.moved(terms.pool, rows)
         if moved is None:
             break
@@ -272,7 +272,7 @@ def _filled(
                 best, least = filling, eps
             if rows.enough(eps, terms.alpha):
                 break
-            filling = replace(filling, spare=filling.spare * filled.FINER)
+            filling = replace(filling, spare=filling.spare * filled_rows.FINER)
     return best, least
 
 

@@ -189,8 +189,7 @@ class Piece:
 
     Parameters
     ----------
-    slope : (N,) >= 0. until : where the next piece begins, inf if there is none; far : how far that
-    is, which may be less than the last digit of t where what moves is small.
+    slope : (N,) >= 0. until : where the next piece begins, inf for none; far : how far off that is.
     v_rate : (K,) how fast every v grows. grown : (R,) how fast the use of all grows.
     clock : the node whose v is t here; the root, but for pieces of a subtree.
     """

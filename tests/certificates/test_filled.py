@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.certificates import filled, partitions
+from fairopt.certificates import filled, filled_rows, partitions
 from fairopt.certificates.partitions import JudgedTerms, Shown, spent, used
 from fairopt.formulas.asked import AlphaAsked
 from fairopt.instance.partition import Partition
@@ -97,7 +97,7 @@ def test_what_is_left_of_rows_is_what_fractions_say(
     shown = Shown(Partition(inst.demand, inst.placement, inst.weight, inst.limit), tasks)
     with np.errstate(all="ignore"):
         first = used(shown, terms)
-        at = filled.Filling.of(terms, first, spent(shown, terms, first))
+        at = filled_rows.Filling.of(terms, first, spent(shown, terms, first))
         start = filled.summed(shown, terms, at)
         at = at.moved(terms.pool, start)
         assert at is not None
@@ -124,6 +124,6 @@ def test_what_is_left_of_rows_is_what_fractions_say(
 
 def test_without_priced_rows_nothing_is_filled() -> None:
     none = np.zeros((1, 1))
-    rows = filled.RowSums(none, none, none, np.ones((1, 1, 1, 1)), INF, 0.0, 0.0)
-    at = filled.Filling(none, none, none > 0).moved(none + 1, rows)
+    rows = filled_rows.RowSums(none, none, none, np.ones((1, 1, 1, 1)), INF, 0.0, 0.0)
+    at = filled_rows.Filling(none, none, none > 0).moved(none + 1, rows)
     assert at is not None and not at.more.any() and not rows.close(INF)

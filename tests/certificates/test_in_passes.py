@@ -12,7 +12,7 @@ import fairopt as fo
 from fairopt import fast
 from fairopt.certificates import digits, fair, filled, filled_loop, in_passes
 from fairopt.certificates.asking import asked
-from fairopt.certificates.filled import Filling
+from fairopt.certificates.filled_rows import Filling
 from fairopt.certificates.given import read
 from fairopt.certificates.partitions import JudgedTerms, Shown, spent, used
 from fairopt.certificates.proof import nearer

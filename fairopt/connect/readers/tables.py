@@ -97,11 +97,8 @@ class Tables:
         elif head[:1] == ["team"]:
             self._take_teams(head, rows)
         else:
-            found = shown(head[0]) if head else "nothing"
-            wanted = (
-                f"'node', 'team', or the columns {', '.join(HELD)}; "
-                "'name' in users.csv or servers.csv"
-            )
+            found, columns = shown(head[0]) if head else "nothing", ", ".join(HELD)
+            wanted = f"'node', 'team', or the columns {columns}; 'name' in users.csv or servers.csv"
             self.faults.add(f"{source}: first column", found, wanted)
 
     def _take_nodes(self, head: list[str], rows: Iterator[tuple[str, dict[str, str]]]) -> None:
@@ -124,8 +121,7 @@ class Tables:
     def _take_teams(self, head: list[str], rows: Iterator[tuple[str, dict[str, str]]]) -> None:
         kinds = [key for key in head if key not in _TEAMS and not key.startswith((_LABEL, _SPREAD))]
         for place, row in rows:
-            # each fault is added where it is met: the first must not hide the others of a row
-            name = row["team"]
+            name = row["team"]  # a fault of it must not hide the others of its row
             if not name or name in self.teams:
                 found = f"the team {name!r} a second time" if name else "no name"
                 self.faults.add(place, found, "a name of its own")
