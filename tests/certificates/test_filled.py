@@ -49,7 +49,7 @@ def test_floats_are_not_what_limits_the_bound(
     """A sharper bound by far, in the same files."""
     answer = in_passes(ties(MANY, 3, limits), alpha, tmp_path, monkeypatch)
     found = fo.certify_partitions(answer)
-    monkeypatch.setattr(filled, "TRIES", 0)
+    monkeypatch.setattr(filled_rows, "TRIES", 0)
     floats = fo.certify_partitions(answer)
     assert found.certified and found.residual < 0.05 * floats.residual
 
