@@ -24,7 +24,8 @@ KINDS = ("frontier", "shares", "utilisation")
     help="What to sweep, the last one fastest. VALUES is START:STOP:COUNT (both ends), "
     "log:START:STOP:COUNT or a list A,B,C; NAME a parameter of the notion (alpha, "
     "t_pf, t_drf, ...) or weight.USER, limit.USER, count.SERVER, "
-    "capacity.SERVER.RESOURCE, demand.USER.RESOURCE, rule.NAME.",
+    "capacity.SERVER.RESOURCE, demand.USER.RESOURCE, rule.NAME; of groups weight.GROUP and "
+    "guarantee, nominal, borrow, lend or most, as nominal.GROUP.RESOURCE.",
 )
 @notion_options.options
 @click.option(
