@@ -33,8 +33,8 @@ Kinds beside the ordinary ones: *parallel*, two rows of demand at an angle of 1e
 full*, a row that is used up at the optimum, or up to 1e-8, and has no price; *binds nobody*, a
 ceiling of 99 times all that there is, a group that weighs what its members do, or a quota that may
 be lent at will. Families beside the notions: groups, ceilings, lending and guarantees (*rules*),
-several ways to run a task (*modes*), users in partitions, and answers from the one before a change
-(*start*). Forged answers have a page of their own: [forged](forged.md).
+several ways to run a task (*modes*), priority classes beside all that (*classes*), users in
+partitions, and answers from the one before a change (*start*). Forged answers have a page of their own: [forged](forged.md).
 
 """
 
@@ -42,6 +42,7 @@ WORDS = {
     "proof": "a proved optimum",
     "another method": "no optimum was proved: the answer of another method",
     "linear program": "no optimum was proved: a linear program of what each user could have",
+    "nothing": "of classes, where those before leave nothing to some: none, but that it fits",
 }
 
 

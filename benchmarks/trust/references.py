@@ -69,7 +69,7 @@ def fault(
             said = apart("proved share", alloc.shares + had, truth + had, floor, FAR)
             return said or "", "proof"
         if by_class.ranks(inst).any():
-            return "", "nothing: a class of which some have nothing"
+            return "", "nothing"
         if not inst.plain:
             return stingy(inst, notion, alloc), "linear program"
     return beside_another(inst, notion, alloc, seed) or "", "another method"
