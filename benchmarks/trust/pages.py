@@ -34,7 +34,8 @@ full*, a row that is used up at the optimum, or up to 1e-8, and has no price; *b
 ceiling of 99 times all that there is, a group that weighs what its members do, or a quota that may
 be lent at will. Families beside the notions: groups, ceilings, lending and guarantees (*rules*),
 several ways to run a task (*modes*), priority classes beside all that (*classes*), users in
-partitions, and answers from the one before a change (*start*). Forged answers have a page of their own: [forged](forged.md).
+partitions, and answers from the one before a change (*start*). Forged answers have a page of their
+own: [forged](forged.md).
 
 """
 
