@@ -18,7 +18,7 @@ from .rows import Rows, of_instance
 
 HELD = D("1e-25")
 """part of what they are due that those before are let go without"""
-NOTHING = 1e-15
+NOTHING = 1e-20
 """part of what a user could have alone that stands for nothing"""
 
 

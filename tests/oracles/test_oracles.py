@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from tests.oracles import draws, lies, nested, pool, task_by_task
+from tests.oracles import by_class, draws, lies, nested, pool, task_by_task
 
 DOMINANT = {"criterion": "drf", "measure": "dominant"}
 
@@ -135,3 +135,20 @@ def test_the_known_lie_pays_where_guarantees_are_tasks():
     notion = fo.MaxMin("drf")
     assert pool.tasks(inst, notion).tolist() == [6, 6]
     assert lies.gain(inst, notion, 0, np.array([2.5])) == pytest.approx(10 / 6 - 1)
+
+
+def test_classes_have_what_those_before_leave_them() -> None:
+    """Of 12 GPUs A takes the 3 it can run, and B and C divide 9 as 2 to 1 at alpha 2; where A takes
+    all, they have nothing."""
+    inst = fo.Instance(
+        [[1.0]] * 3,
+        [[12.0]],
+        weight=[1, 4, 1],
+        limit=[3, np.inf, np.inf],
+        users=list("ABC"),
+        quotas=fo.Quotas(priority={"A": 1}),
+    )
+    found = by_class.shares(inst, np.ones((3, 1)), 2.0, False)
+    assert found is not None and np.allclose(found, [3, 6, 3], rtol=1e-12)
+    all_ = by_class.shares(inst.replace(limit=None), np.ones((3, 1)), 2.0, False)
+    assert all_ is not None and np.allclose(all_, [12, 0, 0], atol=0, rtol=1e-12)
