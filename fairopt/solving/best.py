@@ -68,7 +68,6 @@ class Seen(NamedTuple):
     gap: float
     residual: float
     certified: bool = False
-    refuted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,14 +223,10 @@ class Best:
         if compiled:
             tried.step["compiled"] = "judge: " + ", ".join(sorted(compiled))
         tried.step["gap"], tried.step["residual"] = seen.gap, seen.residual
-        rank = self.ranked(seen)
+        # residuals above 1 do not tell answers apart: then the gap decides
+        rank = not seen.certified, max(seen.gap, min(seen.residual, 1.0)), seen.gap
         if self.best is None or rank < self.rank:
             self.best, self.error, self.rank = tried.alloc, max(seen.gap, seen.residual), rank
-
-    def ranked(self, seen: LadderVerdict) -> tuple[bool, float, float]:
-        """By which the best of several answers is chosen: the least."""
-        # residuals above 1 do not tell answers apart: then the gap decides
-        return not seen.certified, max(seen.gap, min(seen.residual, 1.0)), seen.gap
 
     def near(self) -> bool:
         """Whether the best answer is near enough to an optimum for a search."""

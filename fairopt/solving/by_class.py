@@ -16,7 +16,6 @@ from fairopt.allocation.by_rows import listed_prices
 from fairopt.certificates import classes
 from fairopt.certificates.ruled import feasible
 from fairopt.certificates.ruled.answer import Ruled as Ruling
-from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import UsageError
 from fairopt.formulas import families, welfare
 from fairopt.formulas.entitled import Entitled
@@ -39,8 +38,6 @@ SURE = 1e-9
 """prices of less than this part of the dearest row are noise"""
 DEARER = 1e-7
 """part of what it costs by which a column is clearly dearer than its user's cheapest"""
-REFUTED = 2.0
-"""the error of what is proved to be wrong, where any other is at most 1"""
 LESS, SLIGHTLY = (1e-6, 1e-10), 1e-12
 """parts by which those served before are taken to hold less, so that rows are not quite full: by
 engines of a class, one after the other, and where who can have something is asked"""
@@ -219,15 +216,7 @@ class OfClass(RuledLadder):
         found = classes.proved(alloc, self.of, self.closer)
         far = float(found.off[self.active | self.run.done].max())
         kept = feasible.checks(Ruling(alloc), self.run.asked.floor)
-        certified = max(found.gap, far) <= CLOSE and all(c.holds for c in kept)
-        return Seen(found.gap, far, certified, bool(found.surely.max() > TOLERANCE))
-
-    def ranked(self, seen: LadderVerdict) -> tuple[bool, float, float]:
-        """What is proved to be wrong comes last: of the first way that is known, as it gives those
-        before a trifle less."""
-        uncertified, error, gap = super().ranked(seen)
-        refuted = isinstance(seen, Seen) and seen.refuted
-        return uncertified, REFUTED if refuted else min(error, 1.0), gap
+        return Seen(found.gap, far, max(found.gap, far) <= CLOSE and all(c.holds for c in kept))
 
     def near(self) -> bool:
         return self.error > SHARP

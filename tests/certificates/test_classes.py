@@ -314,3 +314,20 @@ def test_rows_nearly_parallel_stop_the_first_class(angle: float, seed: int) -> N
         forged = fo.certify(answer.with_(tasks=tasks * (1 - 1e-15), certificate=None))
         off = max(abs(t / float(v) - 1) for t, v in zip(tasks[:, 0].tolist(), x, strict=True))
         assert not forged.certified or off <= 1.01e-6
+
+
+def test_an_answer_that_is_off_leads_to_the_optimum_nearby() -> None:
+    """A user of a millionth of the weight in the second class: what a general solver finds is
+    proved to be off, and is the only one from which the judge finds the optimum."""
+    rng = np.random.default_rng(1199)
+    demand, capacity = rng.uniform(0.2, 1, (6, 3)), rng.uniform(2, 6, (3, 3))
+    placement = rng.random((6, 3)) < 0.7
+    placement[np.arange(6), rng.integers(0, 3, 6)] = True
+    weight = rng.uniform(0.5, 2, 6)
+    weight[5] *= 1e-6
+    rank = rng.integers(0, 2, 6)
+    rank[0], rank[5] = 0, 1
+    limit = np.where(rng.random(6) < 0.5, rng.uniform(0.5, 4, 6), 50.0)
+    first = {f"u{n + 1}": 1 for n in range(6) if rank[n] == 0}
+    inst = fo.Instance(demand, capacity, placement, weight, limit, quotas=fo.Quotas(priority=first))
+    assert fo.solve(inst, fo.ProportionalFair()).certificate.certified
