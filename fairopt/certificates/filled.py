@@ -109,6 +109,19 @@ def summed(shown: Shown, terms: JudgedTerms, filling: Filling) -> RowSums:
     return RowSums(high, low, error, np.zeros(0), *_errors(shown, terms, filling, at))
 
 
+def summed_after(
+    shown: Shown, before: tuple[Filling, ...], terms: JudgedTerms, filling: Filling
+) -> RowSums:
+    """The sums of a partition whose users have the tasks of the points of fillings, one after
+    another."""
+    for one in before:
+        columns, amount = moved(shown, terms, one)
+        tasks = np.zeros(shown.tasks.shape)
+        tasks.ravel()[columns] = amount
+        shown = replace(shown, tasks=tasks)
+    return summed(shown, terms, filling)
+
+
 def moved(shown: Shown, terms: JudgedTerms, filling: Filling) -> tuple[Ints, Floats]:
     """Columns (C,) and tasks (C,) of the point of a partition, in floats."""
     at = (_loop_point if _loops(shown, filling) else point)(shown, terms, filling)
@@ -255,4 +268,4 @@ def proved(shown: Shown, terms: JudgedTerms, filling: Filling, eps: float) -> Pr
     return Proved(log_t, np.where(unknown, np.inf, below), np.where(unknown, np.inf, above))
 
 
-__all__ = ["farthest", "moved", "point", "proved", "summed"]
+__all__ = ["farthest", "moved", "point", "proved", "summed", "summed_after"]

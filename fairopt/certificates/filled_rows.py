@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -17,13 +18,15 @@ ROOM = 1e-6
 SPARE, FINER = 2.0**-67, 2.0**-6
 """part of a full row that is left free, so that none is overrun: one step brings rows nearer than
 that; how much finer the next one aims, where users of little money need it"""
-TRIES = 4
-"""steps, each with a pass over partitions"""
+TRIES = 12
+"""steps, each with a pass over the users; those after which users have other tasks take two"""
+FURTHEST = 16.0
+"""the factor by which a step may change a price: what leads further leads nowhere"""
 LARGE = 2.0**-42
 """a step of prices by more than this part of them is rounded into them, and rows are filled from
 there: differences of what is more would be too coarse to divide users of ties"""
-ENOUGH = TOLERANCE / 8
-"""what the lightest user may be off for what is left of rows"""
+ENOUGH = TOLERANCE / 2
+"""what the lightest user may be off for what is left of rows, where nothing else is asked"""
 ADDED = 2.0**-51
 """part of three floats by which their rounded sum may be wrong"""
 
@@ -56,7 +59,8 @@ class Filling:
         return cls(price, np.zeros(price.shape), full, pairs=pairs)
 
     def moved(self, pool: Floats, rows: RowSums) -> Filling | None:
-        """With prices at which rows are full; None if their system has no solution."""
+        """With prices at which rows are full; None if their system has no solution, or one far from
+        the prices that are."""
         at, size = np.flatnonzero(self.full), self.price.size
         unit = np.sqrt(self.price / pool).ravel()[at]
         slope = rows.slope if self.slope is None else self.slope
@@ -69,9 +73,12 @@ class Filling:
             return None
         more = self.more.copy()
         more.ravel()[at] -= found * unit
+        price = self.price + more
+        if not ((price >= self.price / FURTHEST) & (price <= self.price * FURTHEST)).all():
+            return None
         if (np.abs(more) > LARGE * self.price).any():
             none = np.zeros(more.shape)
-            return replace(self, price=self.price + more, more=none, slope=slope)
+            return replace(self, price=price, more=none, slope=slope)
         return replace(self, more=more, slope=slope)
 
 
@@ -116,9 +123,73 @@ class RowSums:
         """Whether this eps is below what floats alone would leave."""
         return eps <= ROUNDING * self.money
 
-    def enough(self, eps: float, alpha: float) -> bool:
-        """Whether a smaller eps would hardly tell more of anybody."""
-        return 2 * eps <= alpha * ENOUGH**2 * self.lightest
+    def enough(self, eps: float, alpha: float, off: float = ENOUGH) -> bool:
+        """Whether with this eps the lightest user is off by no more than `off`, nearly."""
+        return 2 * eps <= alpha * off**2 * self.lightest
 
 
-__all__ = ["FINER", "ROOM", "SPARE", "TRIES", "Filling", "RowSums"]
+class UserPasses(Protocol):
+    """Passes over all users, wherever they are."""
+
+    def summed(self, terms: JudgedTerms, filling: Filling) -> RowSums:
+        """The sums of all users at a filling."""
+
+    def moved(self: P, terms: JudgedTerms, filling: Filling) -> P:
+        """The same where users have the tasks of the point of this filling: of users who had many
+        servers of nearly the same price what was slightly dearer is less or gone, and others have
+        what rows lacked."""
+
+
+P = TypeVar("P", bound=UserPasses)
+
+
+def fill(
+    passes: P, terms: JudgedTerms, filling: Filling, enough: float = ENOUGH
+) -> tuple[Filling | None, float, P]:
+    """Prices at which rows are full, eps there, the least that some steps find, and the passes with
+    the tasks that led there; None and inf where nothing is found.
+
+    Parameters
+    ----------
+    enough : what the lightest user may be off, as a part of its share.
+    """
+    alpha, none = terms.alpha, np.zeros(filling.price.shape)
+    best: tuple[Filling | None, float, P] = None, np.inf, passes
+    least = lost = last = np.inf
+    stalls = 0
+    if not filling.full.any():
+        return best
+    rows = passes.summed(terms, filling)
+    for _ in range(TRIES):
+        stepped = filling.moved(terms.pool, rows)
+        if stepped is None:
+            break
+        filling, rows = stepped, passes.summed(terms, stepped)
+        eps = rows.whole(filling, terms)
+        close, settles, last = rows.close(eps), rows.eps <= last / 2, rows.eps
+        if close:
+            if least < np.inf and not eps <= least / 2:
+                break
+            best, least = (filling, eps, passes), eps
+            if rows.enough(eps, alpha, enough):
+                break
+        # what users lose by themselves once prices are settled only other tasks make less; a step
+        # that fills overrun rows changes it again, so that less is asked of it before
+        wanted = enough if np.isfinite(eps) else 2 * enough
+        if not (settles or rows.enough(rows.eps, alpha, wanted)):
+            stalls = stalls + 1 if not rows.eps <= lost / 2 else 0
+            if stalls > 1:
+                break
+            lost, last, passes = min(lost, rows.eps), np.inf, passes.moved(terms, filling)
+            price = filling.price + filling.more
+            filling = Filling(price, none, filling.full, pairs=filling.pairs)
+            rows = passes.summed(terms, filling)
+        elif close:
+            filling = replace(filling, spare=filling.spare * FINER)
+        elif filling.more.any():
+            # so fine no step comes where users have many servers of the same price
+            filling = replace(filling, spare=max(filling.spare, SPARE))
+    return best
+
+
+__all__ = ["ROOM", "Filling", "RowSums", "UserPasses", "fill"]

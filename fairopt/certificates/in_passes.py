@@ -33,8 +33,6 @@ USERS = 1 << 13
 """users of a piece, so that its arrays stay in the cache"""
 SPARE = 2.0**-84
 """part of a full row that is left free, where steps come so near"""
-TRIES = 12
-"""steps, each with a pass over the users; those after which users have other tasks take three"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +108,7 @@ class Passes:
         return found
 
     def moved(self, terms: JudgedTerms, filling: Filling) -> Passes:
-        """With the tasks of the point as the answer: of users who had many servers of nearly the
-        same price what was slightly dearer is less or gone, and others have what rows lacked."""
+        """With the tasks of the point as the answer."""
         servers = self.columns.shape[1]
         with np.errstate(all="ignore"):
             found = [
@@ -172,36 +169,15 @@ def in_passes(question: Question, answer: Given, enough: float) -> SearchFound |
     asked: Any = QuestionAsked(question.alpha, pool)
     terms = JudgedTerms(asked, price)
     full = (price > 0) & (pool > 0) & (_left(passes, pool) <= filled_rows.ROOM)
-    if not full.any():
+    price = np.where(full, price, 0.0)
+    filling = Filling(price, np.zeros(price.shape), full, SPARE, pairs=columns.count)
+    found, eps, passes = filled_rows.fill(passes, terms, filling, enough)
+    if found is None:
         return None
-    none = np.zeros(price.shape)
-    filling = Filling(np.where(full, price, 0.0), none, full, SPARE, pairs=columns.count)
-    rows, lost = passes.summed(terms, filling), np.inf
-    for _ in range(TRIES):
-        moved = filling.moved(pool, rows)
-        if moved is None:
-            return None
-        filling, rows = moved, passes.summed(terms, moved)
-        # what users lose by themselves no other step makes less, but other tasks do
-        if not 2 * rows.eps <= question.alpha * enough**2 * rows.lightest:
-            if not rows.eps <= lost / 2:
-                return None
-            lost, passes = rows.eps, passes.moved(terms, filling)
-            filling = Filling(
-                filling.price + filling.more, none, full, filled_rows.SPARE, pairs=columns.count
-            )
-            rows = passes.summed(terms, filling)
-            continue
-        eps = rows.whole(filling, terms)
-        if rows.close(eps):
-            proved = passes.proved(terms, filling, eps)
-            if float(np.maximum(proved.below, proved.above).max()) <= enough:
-                return SearchFound(proved, None, eps, partial(passes.place, terms, filling))
-            filling = replace(filling, spare=filling.spare * filled_rows.FINER)
-        elif filling.more.any():
-            # so fine no step comes where users have many servers of the same price
-            filling = replace(filling, spare=max(filling.spare, filled_rows.SPARE))
-    return None
+    proved = passes.proved(terms, found, eps)
+    if not float(np.maximum(proved.below, proved.above).max()) <= enough:
+        return None
+    return SearchFound(proved, None, eps, partial(passes.place, terms, found))
 
 
 def _left(passes: Passes, pool: Floats) -> Floats:

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -214,9 +214,10 @@ def certify(
     if judge.fits(pairs):
         return together([_shown(source, k, os.fspath(folder)) for k in range(count)], terms)
     second = _added(passed(_asked, judge.spent, terms, first))
-    filling, eps = _filled(passed, terms, first, second, pairs)
-    if filling is not None:
-        found = passed(_asked, filled.farthest, terms, first, filling, eps)
+    filling = filled_rows.Filling.of(terms, first, second, pairs)
+    full, eps, _ = filled_rows.fill(FilePasses(passed), terms, filling)
+    if full is not None:
+        found = passed(_asked, filled.farthest, terms, first, full, eps)
     else:
         third = _added(passed(_asked, judge.errors, terms, first, second))
         found = passed(
@@ -247,33 +248,24 @@ def together(shown: Sequence[Shown], terms: JudgedTerms) -> Certificate:
     return fair.judge(Allocation(inst, notion, tasks, terms.prices, mu))
 
 
-def _filled(
-    passed: Callable[..., list[Any]],
-    terms: JudgedTerms,
-    first: judge.Used,
-    second: judge.Spent,
-    pairs: int,
-) -> tuple[filled_rows.Filling | None, float]:
-    """Prices at which rows are full to the last digit, and eps there; None: eps is as large as what
-    floats leave."""
-    filling = filled_rows.Filling.of(terms, first, second, pairs)
-    if not filling.full.any():
-        return None, np.inf
-    rows = _added(passed(_asked, filled.summed, terms, filling))
-    best, least = None, np.inf
-    for _ in range(filled_rows.TRIES):
-        moved = filling.moved(terms.pool, rows)
-        if moved is None:
-            break
-        filling, rows = moved, _added(passed(_asked, filled.summed, terms, moved))
-        eps = rows.whole(filling, terms)
-        if rows.close(eps):
-            if eps < least:
-                best, least = filling, eps
-            if rows.enough(eps, terms.alpha):
-                break
-            filling = replace(filling, spare=filling.spare * filled_rows.FINER)
-    return best, least
+@dataclass(frozen=True, eq=False)
+class FilePasses:
+    """Passes over the files of an answer, whose tasks are those after some fillings: a pass works
+    them out again, as nothing is written."""
+
+    passed: Callable[..., list[Any]]
+    before: tuple[filled_rows.Filling, ...] = ()
+
+    def summed(self, terms: JudgedTerms, filling: filled_rows.Filling) -> filled_rows.RowSums:
+        """The sums of all users at a filling."""
+        found: filled_rows.RowSums = _added(
+            self.passed(_asked, filled.summed_after, self.before, terms, filling)
+        )
+        return found
+
+    def moved(self, terms: JudgedTerms, filling: filled_rows.Filling) -> FilePasses:
+        """The same with the tasks of the point of this filling."""
+        return FilePasses(self.passed, (*self.before, filling))
 
 
 def _added(found: list[Any]) -> Any:

@@ -52,6 +52,8 @@ def undecided(alloc: Allocation, error: float) -> bool:
 
 STEEP = 5.0
 """alpha above which users of next to no money may be answered once more, after all others"""
+EXACT_OF_MANY = 1e-7
+"""error of an answer of many pairs below which no other is asked for: that takes as long again"""
 NEARLY = 1e-2
 """error of an answer by smoothed prices above which its path is not gone on"""
 MANY = 1_000_000
@@ -99,12 +101,18 @@ class AlphaLadder(Best):
             self.point = compact.follow(self.question)
             if self.point is None:
                 return False
-            self._compare_once(self.record("interior, small", self.point))
-        return self.error <= EXACT and not self._undecided()
+            tried = self.record("interior, small", self.point)
+            if tried is not None and not self.few() and sight(tried.alloc) > self.gap:
+                # another engine takes less than a search from there, which mostly proves nothing
+                tried.step["status"] = "judged later"
+                self.once.append(tried)
+                return False
+            self._compare_once(tried)
+        return not self.rough() and not self._undecided()
 
     def rough(self) -> bool:
-        """Whether another engine may have more digits."""
-        return self.error > EXACT
+        """Whether another engine may have more digits, and it is worth its time."""
+        return self.error > (EXACT if self.few() else min(EXACT_OF_MANY, self.gap))
 
     def few(self) -> bool:
         """Whether there are so few pairs that every way may be tried."""
@@ -143,8 +151,9 @@ class AlphaLadder(Best):
         self.once += [] if tried is None else [tried]
 
     def closely(self) -> None:
-        """Answers that were judged by one search, judged as closely as the others."""
+        """Answers that were judged by one search, or not yet, judged as closely as the others."""
         for tried in self.once:
+            tried.step.pop("status", None)
             self.compare(tried)
 
     def jobs(self) -> bool:

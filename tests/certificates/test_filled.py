@@ -65,12 +65,59 @@ def test_whoever_is_off_is_never_called_near(
         given = tasks.copy()
         given[11] *= 1 - part
         np.save(path, given)
-        for factor in (1.0, 1 + 1e-12, 1 + 1e-3 * np.random.default_rng(0).random(prices.shape)):
+        noise = np.random.default_rng(0).random(prices.shape)
+        for factor in (1.0, 1 + 1e-12, 1 + 1e-8 * noise, 1 + 1e-3 * noise):
             np.save(answer / "prices.npy", prices * factor)
             found = fo.certify_partitions(answer)
             assert found.residual >= -np.log1p(-part) - 1e-8
             if part < 1e-6 and np.ndim(factor) == 0:
                 assert found.certified
+
+
+def test_after_a_filling_users_have_the_tasks_of_its_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Worked out again in every pass, as if they were written."""
+    inst = ties(400, 4)
+    answer = in_passes(inst, 1.0, tmp_path, monkeypatch, 400)
+    tasks, prices = (np.load(answer / name) for name in ("tasks-00000.npy", "prices.npy"))
+    noise = np.random.default_rng(1).random(prices.shape)
+    asked = AlphaAsked(1.0, False, "tasks", inst.capacity, inst.count)
+    terms = JudgedTerms.of(asked, prices * (1 + 1e-9 * noise))
+    shown = Shown(Partition(inst.demand, inst.placement, inst.weight, inst.limit), tasks)
+    with np.errstate(all="ignore"):
+        first = used(shown, terms)
+        at = filled_rows.Filling.of(terms, first, spent(shown, terms, first))
+        at = at.moved(terms.pool, filled.summed(shown, terms, at))
+        assert at is not None
+        columns, amount = filled.moved(shown, terms, at)
+        written = np.zeros(tasks.size)
+        written[columns] = amount
+        other = Shown(shown.users, written.reshape(tasks.shape))
+        known = filled.summed(other, terms, at)
+        found = filled.summed_after(shown, (at,), terms, at)
+        same = filled.summed_after(shown, (), terms, at)
+    assert not np.allclose(written.reshape(tasks.shape), tasks, rtol=1e-12)
+    for name in ("high", "low", "error", "eps"):
+        assert np.array_equal(getattr(found, name), getattr(known, name))
+    assert not np.array_equal(same.high, found.high)
+
+
+@pytest.mark.parametrize("seed", range(4, 8))
+def test_prices_that_are_rough_prove_as_much_as_those_that_are_not(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of users who may be on several of the servers that are alike, prices with an error of 1e-8
+    say wrongly who is where; steps find prices that do not."""
+    answer = in_passes(ties(MANY, seed), 1.0, tmp_path, monkeypatch)
+    prices = np.load(answer / "prices.npy")
+    exactly = fo.certify_partitions(answer)
+    noise = np.random.default_rng(1).random(prices.shape)
+    np.save(answer / "prices.npy", prices * (1 + 1.5e-8 * noise))
+    assert fo.certify_partitions(answer).residual <= 3 * exactly.residual
+    # and far off nothing is proved, and nothing raised
+    np.save(answer / "prices.npy", prices * (1 + 0.5 * noise))
+    assert not fo.certify_partitions(answer).certified
 
 
 def exactly(inst: fo.Instance, columns: np.ndarray, amount: np.ndarray) -> list[Fraction]:

@@ -138,3 +138,27 @@ def test_a_path_cut_off_by_its_iterations_is_not_gone_on(monkeypatch) -> None:
         "prices, smoothed warily",
     ]
     same_as_of_a_stranger(found)
+
+
+def test_of_many_pairs_what_is_proved_closely_is_not_asked_again(monkeypatch) -> None:
+    """The method for small clusters proves them to 1e-7, and that is enough, unless less is asked;
+    what it leaves far from any optimum at first sight is judged only if nothing else is better."""
+    monkeypatch.undo()
+    inst = many(3)
+    found = fo.solve(inst, fo.ProportionalFair())
+    assert [step["step"] for step in found.steps if "gap" in step] == ["interior, small"]
+    assert found.certificate.residual <= 1e-7
+    closer = fo.solve(inst, fo.ProportionalFair(), tolerance=1e-11, uncertified="return")
+    assert len(closer.steps) > len(found.steps)
+    follow = compact.follow
+
+    def far(question: Any) -> Any:
+        point = follow(question)
+        point.x[::2] *= 0.9
+        return point
+
+    monkeypatch.setattr(compact, "follow", far)
+    other = fo.solve(inst, fo.ProportionalFair())
+    (later,) = [step for step in other.steps if step["step"] == "interior, small"]
+    assert later["status"] == "judged later" and "gap" not in later
+    assert other.certificate.certified
