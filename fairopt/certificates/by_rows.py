@@ -44,7 +44,7 @@ class Missing:
     rows : full ones. row, each, entry : the entries of A. error : (H,), left : (rows,), miss : (N,)
     right sides. bend : (N,) T. unit : (H,), norm : (rows,), root : (N,) money in a user's unit of
     value: what the solution is multiplied by. count : rows in all. give : (rows,) elasticity of
-    rows with pulls, which is their rho.
+    rows with pulls, which is their rho. pulled : whether there are such rows, hard ones included.
     """
 
     owner: Ints
@@ -62,6 +62,7 @@ class Missing:
     value_unit: Floats
     count: int
     give: Floats
+    pulled: bool = False
 
 
 def by_rows(wanted: Missing) -> tuple[Floats, Floats, Floats] | None:

@@ -11,6 +11,8 @@ MOST_ENTRIES = 4_000_000
 """entries of the matrix up to which prices are fitted"""
 FEW = 600
 """columns up to which those that hold nothing are looked at"""
+NOTHING = 1e-9
+"""part of a share up to which a column holds nothing"""
 FULL = 1e-6
 """part left of a row that may have a price"""
 
@@ -33,6 +35,10 @@ def fitted(question: Question, held: Ints, x: Floats, value: Floats, price: Floa
     assert pulls is not None
     row, each, entry = columns.entries(held)
     used = np.bincount(row, entry * x[each], len(price))
+    # of a method that comes from inside all columns hold something, and most cost more than that
+    n, part = columns.owner(held), columns.worth(held) * x
+    held = held[part > NOTHING * np.bincount(n, part, question.users)[n]]
+    row, each, entry = columns.entries(held)
     tasks = len(held)
     if columns.count <= FEW:
         every = np.arange(columns.count)
@@ -41,6 +47,8 @@ def fitted(question: Question, held: Ints, x: Floats, value: Floats, price: Floa
         row, each, entry = columns.entries(held)
     worth = columns.worth(held) * value[columns.owner(held)]
     stated = np.where(question.rules, price, 0.0)
+    if stated.any() and not (pulls.hard & pulls.across).any():
+        return _by_server(question, value, price)
     full = (used > 0) & (question.rhs - used <= FULL * question.unit) & question.rules
     own = np.flatnonzero(full) if not stated.any() else np.zeros(0, dtype=np.int64)
     hard = np.flatnonzero(pulls.hard)
@@ -75,6 +83,29 @@ def fitted(question: Question, held: Ints, x: Floats, value: Floats, price: Floa
     else:
         found += stated * max(float(solution[0] / unit[0]), 1e-12)
     found[pulls.rows[hard]] = pull / unit[first:]
+    return found
+
+
+def _by_server(question: Question, value: Floats, price: Floats) -> Floats:
+    """The same where only shares on servers are equal: a task has a pull of its own there, which is
+    what it is worth more than it costs, but for what would flow."""
+    pulls, columns = question.pulls, question.columns
+    assert pulls is not None
+    every = np.arange(columns.count)
+    held = every[columns.open(every)]
+    row, each, entry = columns.entries(held)
+    number = np.full(len(price), -1)
+    number[pulls.rows[pulls.hard]] = np.flatnonzero(pulls.hard)
+    at = np.flatnonzero(number[row] >= 0)
+    own, task, entry_own = number[row[at]], each[at], entry[at]
+    flow, times = pulls.flow[own], pulls.times[own]
+    found = np.where(number >= 0, 0.0, price)
+    cost = np.bincount(each, entry * found[row], len(held))
+    pull = (columns.worth(held) * value[columns.owner(held)] - cost)[task] / entry_own
+    count = int(pulls.flow.max()) + 1
+    size = np.bincount(flow, times**2, count)
+    over = np.bincount(flow, times * pull, count) / np.where(size > 0, size, 1.0)
+    found[pulls.rows[own]] = pull - times * over[flow]
     return found
 
 

@@ -9,6 +9,8 @@ amounts to where they are, for columns that cost the same; rho a trifle.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fairopt.certificates.by_entries import Entries, pieces
@@ -28,6 +30,9 @@ FIRST, WHOLE, MORE = 150, 500, 500
 floats; once they do not; with more floats"""
 SPARE = {2: 2.0**-94, **{k: 2.0 ** (-50 * k) for k in range(3, 17)}}
 """part of full rows and floors left free, so that none is overrun, by the number of floats"""
+SMALL_PIVOT = 1e-3
+"""part of its column that an entry of the diagonal is at least to be kept; and of the right side
+that may be left"""
 ROOMY = 2.0**12
 """so many times as much may be left of a row between nodes that lend"""
 FLOOR = 16.0
@@ -116,6 +121,7 @@ def missing(
         root / share,
         len(question.rhs),
         give[active] / norm**2,
+        question.pulls is not None,
     )
 
 
@@ -169,10 +175,9 @@ def solved(wanted: Missing, floats: int = 2, nearing: bool = False) -> Step | No
     pull = float(np.clip(np.abs(wanted.error).max(initial=0.0), least, TOGETHER))
     size = len(wanted.owner) + len(wanted.rows) + len(wanted.miss)
     back = None
-    pulled = bool(wanted.give.any())
-    if size <= (MORE if pulled else most):
+    if size <= (MORE if wanted.pulled else most):
         found = _whole(wanted, pull)
-    elif pulled:
+    elif wanted.pulled:
         found = _sparse(wanted, pull)
     else:
         found = by_rows(wanted)
@@ -202,18 +207,36 @@ def _whole(wanted: Missing, pull: float) -> Step | None:
 def _sparse(wanted: Missing, pull: float) -> Step | None:
     """The same of many rows with pulls, which would fill a matrix of rows alone."""
     from scipy.sparse import coo_array
-    from scipy.sparse.linalg import splu
 
     held, rows = len(wanted.owner), len(wanted.rows)
     row, column, value, right = _system(wanted, pull)
     matrix = coo_array((value, (row, column)), shape=(len(right), len(right))).tocsc()
-    try:
-        found = splu(matrix).solve(right)
-    except RuntimeError:  # singular
-        return None
-    if not np.isfinite(found).all():
+    found = _symmetric(matrix, right)
+    if found is None:
         return None
     return found[:held], found[held : held + rows], found[held + rows :]
+
+
+def _symmetric(matrix: Any, right: Floats) -> Floats | None:
+    """The solution of a symmetric system. An order that keeps its diagonal fills up a hundredth of
+    one that pivots, but may lose digits; where it does, the other one is taken."""
+    from scipy.sparse.linalg import splu
+
+    near = SMALL_PIVOT * float(np.abs(right).max(initial=0.0))
+    kept: dict[str, Any] = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": SMALL_PIVOT}
+    for how in ({**kept, "options": {"SymmetricMode": True}}, {}):
+        try:
+            solve = splu(matrix, **how).solve
+        except RuntimeError:  # singular
+            continue
+        found = solve(right)
+        left = right - matrix @ found
+        if how:
+            found = found + solve(left)
+            left = right - matrix @ found
+        if np.isfinite(found).all() and (not how or np.abs(left).max(initial=0.0) <= near):
+            return np.asarray(found)
+    return None
 
 
 def _system(wanted: Missing, pull: float) -> tuple[Ints, Ints, Floats, Floats]:

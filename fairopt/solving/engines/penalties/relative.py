@@ -149,7 +149,7 @@ def follow(instance: Instance, score: Floats, terms: Terms) -> list[Point]:
     """The end of the path, and polished points; none after overflow or for a large instance."""
     with np.errstate(all="ignore"):
         ground = Ground.of(instance, score, instance.weight, terms.equal_within)
-        if 2 * len(ground.use) + ground.use.shape[1] + 2 * len(ground.weight) > MOST_UNKNOWNS:
+        if 2 * ground.use.shape[0] + ground.use.shape[1] + 2 * len(ground.weight) > MOST_UNKNOWNS:
             return []
         found = []
         for by_weight, at_end in BEGINNINGS:
