@@ -37,7 +37,11 @@ def fitted(question: Question, held: Ints, x: Floats, value: Floats, price: Floa
     used = np.bincount(row, entry * x[each], len(price))
     # of a method that comes from inside all columns hold something, and most cost more than that
     n, part = columns.owner(held), columns.worth(held) * x
-    held = held[part > NOTHING * np.bincount(n, part, question.users)[n]]
+    some = part > NOTHING * np.bincount(n, part, question.users)[n]
+    held = held[some]
+    stated = np.where(question.rules, price, 0.0)
+    if stated.any() and not pulls.even:
+        return _own_pulls(question, held, x[some], value, price)
     row, each, entry = columns.entries(held)
     tasks = len(held)
     if columns.count <= FEW:
@@ -46,9 +50,6 @@ def fitted(question: Question, held: Ints, x: Floats, value: Floats, price: Floa
         held = np.concatenate([held, others])
         row, each, entry = columns.entries(held)
     worth = columns.worth(held) * value[columns.owner(held)]
-    stated = np.where(question.rules, price, 0.0)
-    if stated.any() and not (pulls.hard & pulls.across).any():
-        return _by_server(question, value, price)
     full = (used > 0) & (question.rhs - used <= FULL * question.unit) & question.rules
     own = np.flatnonzero(full) if not stated.any() else np.zeros(0, dtype=np.int64)
     hard = np.flatnonzero(pulls.hard)
@@ -86,26 +87,31 @@ def fitted(question: Question, held: Ints, x: Floats, value: Floats, price: Floa
     return found
 
 
-def _by_server(question: Question, value: Floats, price: Floats) -> Floats:
-    """The same where only shares on servers are equal: a task has a pull of its own there, which is
-    what it is worth more than it costs, but for what would flow."""
+def _own_pulls(question: Question, held: Ints, x: Floats, value: Floats, price: Floats) -> Floats:
+    """The same where each task has one hard pull alone: what the tasks with that pull are worth
+    more than they cost, on average, but for what would flow."""
     pulls, columns = question.pulls, question.columns
     assert pulls is not None
-    every = np.arange(columns.count)
-    held = every[columns.open(every)]
+    if not (pulls.hard & pulls.across).any():  # who has nothing there has a pull as well
+        every = np.arange(columns.count)
+        held = every[columns.open(every)]
+        x = np.ones(len(held))
     row, each, entry = columns.entries(held)
     number = np.full(len(price), -1)
     number[pulls.rows[pulls.hard]] = np.flatnonzero(pulls.hard)
-    at = np.flatnonzero(number[row] >= 0)
-    own, task, entry_own = number[row[at]], each[at], entry[at]
-    flow, times = pulls.flow[own], pulls.times[own]
     found = np.where(number >= 0, 0.0, price)
-    cost = np.bincount(each, entry * found[row], len(held))
-    pull = (columns.worth(held) * value[columns.owner(held)] - cost)[task] / entry_own
+    more = columns.worth(held) * value[columns.owner(held)]
+    more = more - np.bincount(each, entry * found[row], len(held))
+    at = np.flatnonzero(number[row] >= 0)
+    own, much = number[row[at]], (entry[at] * x[each[at]])
+    size = np.bincount(own, much, len(pulls.rows))
+    pull = np.bincount(own, much * more[each[at]] / entry[at], len(pulls.rows))
+    pull = np.divide(pull, size, out=np.zeros_like(pull), where=size > 0)
+    times = np.where(size > 0, pulls.times, 0.0)
     count = int(pulls.flow.max()) + 1
-    size = np.bincount(flow, times**2, count)
-    over = np.bincount(flow, times * pull, count) / np.where(size > 0, size, 1.0)
-    found[pulls.rows[own]] = pull - times * over[flow]
+    size = np.bincount(pulls.flow, times**2, count)
+    over = np.bincount(pulls.flow, times * pull, count) / np.where(size > 0, size, 1.0)
+    found[pulls.rows] += pull - times * over[pulls.flow]
     return found
 
 
