@@ -29,7 +29,7 @@ from fairopt.solving.engines.point import AlphaQuestion, Point
 
 MOST_PAIRS, MOST_ROWS = 100_000, 200
 """users times servers, and rows of servers and limits, up to which this method goes first"""
-ANY_PAIRS, LARGE_ROWS = 20_000, 100
+ANY_PAIRS, LARGE_ROWS, EASY = 20_000, 100, 2.0
 """pairs beyond which it does so only on so many rows, and where alpha is at most EASY"""
 STEEPEST, FEW = 10.0, 24
 """alpha above which the path is often lost unless pairs are at most so few"""
@@ -37,7 +37,7 @@ MOST_STEPS = 80
 """steps at one exponent"""
 WIDEST = 300.0
 """log of the largest ratio of weights"""
-EASY, STRIDE = 2.0, 2.0
+DIRECT, STRIDE = 5.0, 2.0
 """alpha up to which the path is followed directly, and factor of alpha from there"""
 HALF_WAY = 1e-2
 """relative error at which alpha is raised"""
@@ -89,7 +89,7 @@ class _SmallPath:
         self.log_weight = np.log(self.weight)
         a = self._begin()
         level = self._sums(a) / self.weight
-        self.alpha = min(question.alpha, EASY)
+        self.alpha = min(question.alpha, DIRECT)
         self._in_unit(float(np.exp(np.log(level).mean())))
         self.first = a
 
