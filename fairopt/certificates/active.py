@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairopt.certificates import digits
-from fairopt.certificates.places import Place, PlaceRest, PlaceSums, rest, sums
+from fairopt.certificates.places import Place, PlaceRest, PlaceSums, first_sums, sums
 from fairopt.certificates.question import Question
 from fairopt.certificates.steps import SPARE, missing, solved
 from fairopt.instance import Bools, Floats, Ints
@@ -55,9 +55,9 @@ def stepped(
     seen: PlaceSums | None,
     nearing: bool = False,
     stuck: bool = False,
-) -> tuple[ActivePlace | None, PlaceRest | None]:
-    """One Newton step, then the active set corrected (None if it cannot be made), and the rest of
-    what is clean of it; `nearing`: see `solved`. `stuck`: rows stay overrun, as full ones
+) -> tuple[ActivePlace | None, PlaceSums | None]:
+    """One Newton step, then the active set corrected (None if it cannot be made), and the first
+    sums of what is clean of it; `nearing`: see `solved`. `stuck`: rows stay overrun, as full ones
     contradict each other; what prices still change by is how their money may be divided, and the
     first of which nothing is left leaves."""
     place, tasks, columns = point.place, question.columns.count, question.columns
@@ -114,20 +114,17 @@ def refined(question: Question, point: ActivePlace) -> tuple[ActivePlace | None,
 
 def _changed(
     question: Question, point: ActivePlace, move: Ints, more: Floats, dearer: Floats, value: Floats
-) -> tuple[ActivePlace | None, PlaceRest | None]:
+) -> tuple[ActivePlace | None, PlaceSums | None]:
     """What turned negative leaves, what overruns or is cheaper enters; so with bounds."""
     place, tasks = point.place, question.columns.count
     moved = np.zeros(len(place.columns))
     moved[move] = more
-    ends = len(moved), len(moved) + len(dearer)
-    amount, price, values = np.split(
-        digits.plus(
-            np.concatenate([place.amount, place.price, place.value], axis=1),
-            np.concatenate([moved, dearer, value]),
-        ),
-        ends,
-        axis=1,
+    held, paid = len(moved), len(moved) + len(dearer)
+    after = digits.plus(
+        np.concatenate([place.amount, place.price, place.value], axis=1),
+        np.concatenate([moved, dearer, value]),
     )
+    amount, price, values = after[:, :held], after[:, held:paid], after[:, paid:]
     columns, moves = place.columns, point.moves
     keep = (columns >= tasks) | (amount[0] > -STAYS * np.abs(moved))
     if not keep.all():
@@ -145,20 +142,20 @@ def _changed(
         return None, None
     at = Place(columns, amount, price, values, place.log_unit)
     tidy = clean(question, ActivePlace(at, moves, full, point.end))
-    known = rest(question, tidy)
-    overrun = EXCESS if len(values) == 2 else SPARE[len(values)]
-    full = full | ((known.left < -overrun * question.unit) & question.rules)
     if (
         question.bounded and (point.end == 1).any()
     ):  # who pays nothing where it is stopped by its limit alone: no noise
         free = (point.end == 1) & (question.columns.least(tidy.price[0]) == 0)
         values = np.where(free, 0.0, values)
         tidy = replace(tidy, value=values)
-    end = _ends(question, tidy, known, point.end, place.log_unit)
+    known = first_sums(question, tidy)
+    overrun = EXCESS if len(values) == 2 else SPARE[len(values)]
+    full = full | ((known.rest.left < -overrun * question.unit) & question.rules)
+    end = _ends(question, tidy, known.rest, point.end, place.log_unit)
     cheap = question.columns.within(tidy.price[0], values[0] * (1 - CHEAPER))
-    held = np.zeros(tasks, dtype=bool)
-    held[held_tasks] = True
-    new = cheap[~held[cheap]]
+    on = np.zeros(tasks, dtype=bool)
+    on[held_tasks] = True
+    new = cheap[~on[cheap]]
     if flow.any():
         moves = _flows_freed(question, tidy, moves, flow)
     if len(new):

@@ -99,4 +99,26 @@ def profit(
     return made.left(np.zeros(len(near)), np.concatenate([price, value], axis=1))
 
 
-__all__ = ["Entries", "entries", "kept", "least", "pieces", "profit", "used"]
+def both(
+    columns: Any, rhs: Floats, held: Ints, tasks: int, amount: Floats, dear: Floats
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """What `used` leaves of rows, and `profit`, of few columns in one pass; the first `tasks` of
+    them are tasks. amount : (k, C). dear : (k, M + N) prices, then values."""
+    rows = len(rhs)
+
+    def make() -> ExactSums:
+        row, each, entry = columns.entries(held)
+        own, paid = held[:tasks], len(held) + row
+        return ExactSums(
+            np.concatenate([row, rows + each, rows + np.arange(tasks)]),
+            np.concatenate([entry, entry, -columns.worth(own)]),
+            np.concatenate([each, paid, len(held) + rows + columns.owner(own)]),
+        )
+
+    made = kept(columns, "_both", held, make)
+    whole = np.concatenate([rhs, np.zeros(len(held))])
+    found, error = made.left(whole, np.concatenate([amount, dear], axis=1))
+    return (found[:rows], error[:rows]), (found[rows:], error[rows:])
+
+
+__all__ = ["KEPT", "Entries", "both", "entries", "kept", "least", "pieces", "profit", "used"]

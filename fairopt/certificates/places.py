@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.certificates import digits
-from fairopt.certificates.by_entries import kept
+from fairopt.certificates.by_entries import KEPT, both, kept
 from fairopt.certificates.decimals import exactly
 from fairopt.certificates.digits import ExactSums
 from fairopt.certificates.pulls import Pulls
@@ -81,12 +81,17 @@ class PlaceSums:
 
 def rest(question: Question, place: Place) -> PlaceRest:
     """What is left at a place."""
-    columns, users = question.columns, question.users
     if (pulls := question.pulls) is None:
-        left, error = columns.left(question.rhs, place.columns, place.amount)
+        left, error = question.columns.left(question.rhs, place.columns, place.amount)
     else:  # of their rows e q - z
         amounts = np.concatenate([place.amount, place.price[:, pulls.rows]], axis=1)
         left, error = _drawn(question, pulls, place).left(question.rhs, amounts)
+    return _with_shares(question, place, left, error)
+
+
+def _with_shares(question: Question, place: Place, left: Floats, error: Floats) -> PlaceRest:
+    """What is left of rows, and the shares and what is left of them."""
+    columns, users = question.columns, question.users
     held, amount = place.columns, place.amount
     if not len(held) or held[-1] >= columns.count:
         own = np.flatnonzero(held < columns.count)
@@ -125,19 +130,36 @@ def _drawn(question: Question, pulls: Pulls, place: Place) -> ExactSums:
     return kept(columns, "_drawn", place.columns, make, give.tobytes())
 
 
+def first_sums(question: Question, place: Place) -> PlaceSums:
+    """What is left at a place; of few columns held also what they are worth, in the same pass, of
+    many not yet of any."""
+    held = place.columns
+    if question.pulls is not None or len(held) > KEPT:
+        none = np.zeros(0)
+        return PlaceSums(rest(question, place), held[:0], none, none, None)
+    tasks = int(np.searchsorted(held, question.columns.count))
+    dear = np.concatenate([place.price, place.value], axis=1)
+    (left, wrong), (profit, error) = both(
+        question.columns, question.rhs, held, tasks, place.amount, dear
+    )
+    return PlaceSums(_with_shares(question, place, left, wrong), held, profit, error, None)
+
+
 def sums(
-    question: Question, place: Place, known: PlaceRest | None = None, alone: bool = False
+    question: Question, place: Place, known: PlaceSums | None = None, alone: bool = False
 ) -> PlaceSums:
-    """All sums at a place; `known` is its `rest`; `alone`: of the columns held alone, for a step
-    from a place of which nothing is proved."""
+    """All sums at a place; `known` are its `first_sums`, or those of the place without columns that
+    hold nothing; `alone`: of the columns held alone, for a step from a place of which nothing is
+    proved."""
     columns = question.columns
-    known = rest(question, place) if known is None else known
+    seen = first_sums(question, place) if known is None else known
     held = place.columns
     if len(question.low):
         flows = columns.count + np.arange(len(question.low))
         held = np.concatenate([held[held < columns.count], flows])
-    profit, error = columns.profit(held, place.price, place.value)
-    seen = PlaceSums(known, held, profit, error, None)
+    if not np.array_equal(seen.held, held):
+        profit, error = columns.profit(held, place.price, place.value)
+        seen = PlaceSums(seen.rest, held, profit, error, None)
     return seen if alone else replace(seen, less=lessened(question, place, seen))
 
 

@@ -116,8 +116,7 @@ def _alpha_fair(
     p, mu = found.point.prices(instance)
     if not (np.isfinite(p).all() and np.isfinite(mu).all()):  # of alpha 100 beyond floats
         return None, "too far away"
-    alloc = Allocation(instance, notion, found.point.tasks(instance), p, mu, score=score)
-    return priced(alloc), ""
+    return priced(instance, notion, found.point.tasks(instance), p, mu, score), ""
 
 
 def _nearer(alloc: Allocation) -> Allocation:

@@ -191,7 +191,7 @@ class Best:
 
     def priced(self, tasks: Floats, p: Floats, mu: Floats) -> Allocation:
         """The answer with these prices."""
-        return priced(Allocation(self.instance, self.notion, tasks, p, mu, score=self.score))
+        return priced(self.instance, self.notion, tasks, p, mu, self.score)
 
     def keep(self, step: dict[str, Any], alloc: Allocation, once: bool = False) -> None:
         """Keep an answer if the certificate finds it better than all before."""
@@ -277,14 +277,15 @@ def _within_floats(p: Floats, mu: Floats) -> tuple[Floats, Floats]:
     return p / top, mu / top
 
 
-def priced(alloc: Allocation) -> Allocation:
-    """The answer with its prices within the range of floats, of the sum that is promised."""
-    assert alloc.prices is not None and alloc.limit_prices is not None
-    p, mu = _within_floats(alloc.prices, alloc.limit_prices)
-    if np.isfinite(alloc.instance.limit).any():
-        p, mu = within_reach(alloc.with_(prices=p, limit_prices=mu))
-    p, mu = normalised(alloc.instance, p, mu)
-    return alloc.with_(prices=p, limit_prices=mu)
+def priced(
+    instance: Instance, notion: Any, tasks: Floats, p: Floats, mu: Floats, score: Floats
+) -> Allocation:
+    """An answer with its prices within the range of floats, of the sum that is promised."""
+    p, mu = _within_floats(p, mu)
+    if np.isfinite(instance.limit).any():
+        p, mu = within_reach(Allocation(instance, notion, tasks, p, mu, score=score))
+    p, mu = normalised(instance, p, mu)
+    return Allocation(instance, notion, tasks, p, mu, score=score)
 
 
 def normalised(inst: Instance, p: Floats, mu: Floats) -> tuple[Floats, Floats]:

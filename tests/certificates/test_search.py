@@ -225,4 +225,4 @@ def test_trifles_on_a_dear_server_leave_together() -> None:
     assert after is not None
     assert known is not None
     np.testing.assert_array_equal(after.place.columns, best.columns)
-    assert np.abs(known.left / question.unit).max() < 1e-5
+    assert np.abs(known.rest.left / question.unit).max() < 1e-5
