@@ -21,8 +21,11 @@ from fairopt.instance import Bools, Floats, Instance, Ints
 
 USERS = 1 << 13
 """users of whom costs are worked out at once"""
-DENSE = 20_000
-"""entries from which tables are summed up in pieces"""
+DENSE, PRICED = 3_000, 600
+"""entries above which rows are summed up as products of tables; above which tasks are priced all at
+once"""
+MANY = 20_000
+"""columns of which the worth is one number in the room of all"""
 FILLED = 12
 """one in so many columns holds something where sums over the whole table take less"""
 ONE = np.ones(1)
@@ -85,7 +88,7 @@ class Grid:
         """Share of a task of each of these columns."""
         if self.score is not None:
             return self.score.ravel()[columns]
-        many = len(columns) > DENSE  # then one number in the room of all
+        many = len(columns) > MANY
         return np.broadcast_to(ONE, columns.shape) if many else np.ones(len(columns))
 
     def entries(self, columns: Ints) -> Entries:
@@ -138,7 +141,7 @@ class Grid:
         """(K,) what tasks are worth at values (k, N) less their cost at prices (k, M), and its
         error."""
         servers, resources = self.shape[1:]
-        if len(columns) * resources <= DENSE or len(price) > 2:
+        if len(columns) * resources <= PRICED or len(price) > 2:
             return profit(self, columns, len(columns), price, value)
         p = price / self.row_unit
         more = None
