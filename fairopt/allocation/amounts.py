@@ -117,7 +117,7 @@ class Amounts:
         """(I, R) resource used on each row."""
         if self.way_tasks is not None:
             return sealed(self.instance.ways.used(self.way_tasks))
-        return frozen(self.instance.used(self.tasks))
+        return sealed(self.instance.used(self.tasks))
 
     def taken(
         self, by_way: Floats | None = None, users: slice = ALL, servers: slice = ALL
@@ -137,7 +137,7 @@ class Amounts:
     def utilisation(self) -> Floats:
         """(I, R) used / (count c); 0 for a resource that the row does not have."""
         pool = self.instance.pool
-        return frozen(np.divide(self.used, pool, out=np.zeros_like(pool), where=pool > 0))
+        return sealed(np.divide(self.used, pool, out=np.zeros_like(pool), where=pool > 0))
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

@@ -115,14 +115,14 @@ class ExactSums:
         some = [0, *(k for k in range(1, len(amount)) if amount[k].any())]
         each = self._ordered
         given = (amount[some] if len(some) < len(amount) else amount)[:, each.at]
-        high, low = product(each.factor, each._halves, given)
-        streams = high.tolist() + low.tolist()
+        # entry by entry all floats of its product, so that those of a row are one piece of the list
+        products = np.concatenate(product(each.factor, each._halves, given))
+        terms: list[float] = products.T.ravel().tolist()
         found: list[float] = whole.tolist()
         for row, a, b in each._pieces:
-            terms = [-found[row]]
-            for stream in streams:
-                terms += stream[a:b]
-            found[row] = -math.fsum(terms)
+            own = terms[a * len(products) : b * len(products)]
+            own.append(-found[row])
+            found[row] = -math.fsum(own)
         return np.array(found)
 
 

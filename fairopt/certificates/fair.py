@@ -54,8 +54,7 @@ def judge(
     more : checks of further rules that the notion has.
     """
     inst = alloc.instance
-    kept, factor = _kept(alloc)
-    kept = (*kept, *more)
+    kept = (*_kept(alloc), *more)
     fits = all(check.holds for check in kept)
     by_class = classes.several(alloc)
     why = classes.unasked(alloc) if by_class else ""
@@ -79,6 +78,7 @@ def judge(
         checks += feasible.exactly(Ruled(alloc))
     said: list[str] = []
     if not fits:
+        factor = shrink(alloc) if inst.plain else feasible.shrink(Ruled(alloc))
         scaled = f": it needs to be scaled by {factor:.9g} to fit" if factor < 1 else ""
         said.append(f"not feasible{scaled}")
     proved_wrong = float(found.surely.max()) > tolerance
@@ -123,13 +123,12 @@ def _proof(alloc: Allocation, tolerance: float) -> Proof:
     return other if other.off.max() < found.off.max() else found
 
 
-def _kept(alloc: Allocation) -> tuple[tuple[Check, ...], float]:
-    """Whether every rule is kept, and the factor by which tasks would have to be scaled to fit."""
+def _kept(alloc: Allocation) -> tuple[Check, ...]:
+    """Whether every rule is kept."""
     if alloc.instance.plain:
-        return feasibility(alloc), shrink(alloc)
+        return feasibility(alloc)
     floor = entitled(alloc.instance, alloc.score, kind_of(alloc)).floor
-    ruled = Ruled(alloc)
-    return feasible.checks(ruled, floor), feasible.shrink(ruled)
+    return feasible.checks(Ruled(alloc), floor)
 
 
 def _wrong(alloc: Allocation, found: Proof | Classes, tolerance: float) -> list[str]:

@@ -7,6 +7,7 @@ log W or W^(1/alpha) is formed, so that nothing over- or underflows for any alph
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,10 +25,10 @@ def alpha_of(notion: Mapping[str, Any]) -> float | None:
 
 def log_sum_exp(terms: Floats) -> float:
     """log(sum(exp(terms))); -inf if all terms are, inf if one is."""
-    top = float(np.max(terms))
-    if not np.isfinite(top):
+    top = float(terms.max())
+    if not math.isfinite(top):
         return top
-    return top + float(np.log(np.sum(np.exp(terms - top))))
+    return top + math.log(np.exp(terms - top).sum())
 
 
 def log_weight(weight: Floats, alpha: float, weight_inside: bool) -> Floats:
