@@ -100,22 +100,33 @@ def profit(
 
 
 def both(
-    columns: Any, rhs: Floats, held: Ints, tasks: int, amount: Floats, dear: Floats
+    columns: Any,
+    rhs: Floats,
+    held: Ints,
+    amount: Floats,
+    dear: Floats,
+    drawn: tuple[Ints, Floats] | None = None,
 ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-    """What `used` leaves of rows, and `profit`, of few columns in one pass; the first `tasks` of
-    them are tasks. amount : (k, C). dear : (k, M + N) prices, then values."""
-    rows = len(rhs)
+    """What `used` leaves of rows, and `profit`, of columns in order in one pass.
+
+    Parameters
+    ----------
+    amount : (k, C) of the columns held. dear : (k, M + N) prices, then values. drawn : rows, and by
+        how much of its price each of them is more.
+    """
+    rows, tasks = len(rhs), int(np.searchsorted(held, columns.count))
 
     def make() -> ExactSums:
         row, each, entry = columns.entries(held)
-        own, paid = held[:tasks], len(held) + row
-        return ExactSums(
-            np.concatenate([row, rows + each, rows + np.arange(tasks)]),
-            np.concatenate([entry, entry, -columns.worth(own)]),
-            np.concatenate([each, paid, len(held) + rows + columns.owner(own)]),
-        )
+        own, price, value = held[:tasks], len(held), len(held) + rows
+        at = [row, rows + each, rows + np.arange(tasks)]
+        factor = [entry, entry, -columns.worth(own)]
+        of = [each, price + row, value + columns.owner(own)]
+        if drawn is not None:
+            at, factor, of = [*at, drawn[0]], [*factor, -drawn[1]], [*of, price + drawn[0]]
+        return ExactSums(np.concatenate(at), np.concatenate(factor), np.concatenate(of))
 
-    made = kept(columns, "_both", held, make)
+    made = kept(columns, "_both", held, make, b"" if drawn is None else drawn[1].tobytes())
     whole = np.concatenate([rhs, np.zeros(len(held))])
     found, error = made.left(whole, np.concatenate([amount, dear], axis=1))
     return (found[:rows], error[:rows]), (found[rows:], error[rows:])

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from fairopt.certificates import digits
-from fairopt.certificates.by_entries import KEPT, both, kept
+from fairopt.certificates.by_entries import KEPT, both
 from fairopt.certificates.decimals import exactly
-from fairopt.certificates.digits import ExactSums
-from fairopt.certificates.pulls import Pulls
 from fairopt.certificates.question import Question
 from fairopt.instance import Floats, Ints
 
@@ -81,11 +79,9 @@ class PlaceSums:
 
 def rest(question: Question, place: Place) -> PlaceRest:
     """What is left at a place."""
-    if (pulls := question.pulls) is None:
-        left, error = question.columns.left(question.rhs, place.columns, place.amount)
-    else:  # of their rows e q - z
-        amounts = np.concatenate([place.amount, place.price[:, pulls.rows]], axis=1)
-        left, error = _drawn(question, pulls, place).left(question.rhs, amounts)
+    if question.pulls is not None:
+        return first_sums(question, place).rest
+    left, error = question.columns.left(question.rhs, place.columns, place.amount)
     return _with_shares(question, place, left, error)
 
 
@@ -115,32 +111,18 @@ def _with_shares(question: Question, place: Place, left: Floats, error: Floats) 
     return PlaceRest(left, error, ends[0], -ends[1], errors, share)
 
 
-def _drawn(question: Question, pulls: Pulls, place: Place) -> ExactSums:
-    """The sums of what amounts use of rows, and of what the prices of rows with pulls give."""
-    columns, give = question.columns, pulls.give(place.log_unit)
-
-    def make() -> ExactSums:
-        row, each, entry = columns.entries(place.columns)
-        return ExactSums(
-            np.concatenate([row, pulls.rows]),
-            np.concatenate([entry, -give]),
-            np.concatenate([each, len(place.columns) + np.arange(len(give))]),
-        )
-
-    return kept(columns, "_drawn", place.columns, make, give.tobytes())
-
-
 def first_sums(question: Question, place: Place) -> PlaceSums:
     """What is left at a place; of few columns held also what they are worth, in the same pass, of
     many not yet of any."""
-    held = place.columns
-    if question.pulls is not None or len(held) > KEPT:
+    held, pulls = place.columns, question.pulls
+    if pulls is None and len(held) > KEPT:
         none = np.zeros(0)
         return PlaceSums(rest(question, place), held[:0], none, none, None)
-    tasks = int(np.searchsorted(held, question.columns.count))
+    # of rows with pulls e q - z
+    drawn = None if pulls is None else (pulls.rows, pulls.give(place.log_unit))
     dear = np.concatenate([place.price, place.value], axis=1)
     (left, wrong), (profit, error) = both(
-        question.columns, question.rhs, held, tasks, place.amount, dear
+        question.columns, question.rhs, held, place.amount, dear, drawn
     )
     return PlaceSums(_with_shares(question, place, left, wrong), held, profit, error, None)
 
