@@ -141,10 +141,10 @@ def certify(
     >>> print(fo.certify(wrong).notes[0])
     A has a share of 4 and is due at least 4.09090909: at least 2.22 % and at most 2.22 % short
     """
-    check_tolerance(tolerance, _family(alloc))
+    family = _family(alloc)
+    check_tolerance(tolerance, family)
     name, criterion = alloc.notion["name"], parameters.criterion_of(alloc.notion)
     alloc.instance.only_known("judge", f"certify, notion {name}")
-    family = _family(alloc)
     if family not in JUDGES or (family == families.OWN and gradient is None):
         known = ", ".join([*families.SHIPPED, *(f for f in JUDGES if f != families.OWN)])
         return _unjudged(alloc, f"no judge is known for the notion {name!r}; judged are {known}")

@@ -7,7 +7,6 @@ before, has 53 k bits. (Dekker 1971; Knuth, The Art of Computer Programming, 4.2
 
 from __future__ import annotations
 
-import itertools
 import math
 from functools import cached_property
 
@@ -85,18 +84,15 @@ class ExactSums:
         return halves(self.factor)
 
     @cached_property
-    def _ordered(self) -> ExactSums:
-        """The same, row by row."""
+    def _by_row(self) -> tuple[Ints, Floats, tuple[Floats, Floats], list[tuple[int, int, int]]]:
+        """Row by row: the amount of each entry, its factor, the halves of that; and each row, with
+        where its entries begin and end."""
         order = np.argsort(self.rows, kind="stable")
+        rows, factor = self.rows[order], self.factor[order]
+        ends = [0, *((rows[1:] != rows[:-1]).nonzero()[0] + 1).tolist(), len(rows)]
+        pieces = zip(rows[ends[:-1]].tolist(), ends[:-1], ends[1:], strict=True)
         at = order if self.at is None else self.at[order]
-        return ExactSums(self.rows[order], self.factor[order], at)
-
-    @cached_property
-    def _pieces(self) -> list[tuple[int, int, int]]:
-        """Of entries in order: each row, and where its entries begin and end."""
-        ends = [0, *((self.rows[1:] != self.rows[:-1]).nonzero()[0] + 1).tolist(), len(self.rows)]
-        rows = self.rows[ends[:-1]].tolist()
-        return [(row, *ends) for row, ends in zip(rows, itertools.pairwise(ends), strict=True)]
+        return at, factor, halves(factor), list(pieces)
 
     def left(self, whole: Floats, amount: Floats) -> tuple[Floats, Floats]:
         """(G,) whole (G,) less the sums at amounts (k, A), and (G,) its error."""
@@ -113,13 +109,13 @@ class ExactSums:
         if not len(self.rows):
             return np.array(whole, dtype=np.float64)
         some = [0, *(k for k in range(1, len(amount)) if amount[k].any())]
-        each = self._ordered
-        given = (amount[some] if len(some) < len(amount) else amount)[:, each.at]
+        at, factor, cut, pieces = self._by_row
+        given = (amount[some] if len(some) < len(amount) else amount)[:, at]
         # entry by entry all floats of its product, so that those of a row are one piece of the list
-        products = np.concatenate(product(each.factor, each._halves, given))
+        products = np.concatenate(product(factor, cut, given))
         terms: list[float] = products.T.ravel().tolist()
         found: list[float] = whole.tolist()
-        for row, a, b in each._pieces:
+        for row, a, b in pieces:
             own = terms[a * len(products) : b * len(products)]
             own.append(-found[row])
             found[row] = -math.fsum(own)

@@ -129,6 +129,8 @@ def _divided(price: Floats) -> tuple[Floats, float]:
 
 def _flows(question: Question, held: Ints, x: Floats) -> Floats:
     """What each node passes up; nothing of the means that pulls are about."""
+    if not len(question.low):
+        return question.low
     bounds = np.array([question.low, question.high])
     lent = np.flatnonzero(question.lent)
     return flows(question.columns, question.rhs, bounds, held, x, lent)

@@ -172,7 +172,7 @@ def solved(wanted: Missing, floats: int = 2, nearing: bool = False) -> Step | No
     least, most = (FAINT, FIRST if nearing else WHOLE) if floats == 2 else (FAINTER, MORE)
     # what keeps amounts where they are goes with the errors: where these do not fall, prices of
     # the columns held contradict each other, and one of the columns has to go
-    pull = float(np.clip(np.abs(wanted.error).max(initial=0.0), least, TOGETHER))
+    pull = min(max(float(np.abs(wanted.error).max(initial=0.0)), least), TOGETHER)
     size = len(wanted.owner) + len(wanted.rows) + len(wanted.miss)
     back = None
     if size <= (MORE if wanted.pulled else most):

@@ -5,8 +5,9 @@ Engines and judges both call this, so that they speak of the same problem.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from hashlib import sha256
 from typing import Any, cast
 
@@ -28,17 +29,23 @@ class Entitled:
 
     Parameters
     ----------
-    tree : of nested max-min; its weights are the guarantees with over = "proportion".
+    grown : makes the tree of nested max-min; its weights are the guarantees with over =
+        "proportion".
     weight : (N,) of alpha-fairness, multiplied down the tree; or the guarantees.
     floor : (N,) sigma; 0 with "proportion". added : whether s - sigma is divided ("above").
     rank : (N,) priority class, 0 first.
     """
 
-    tree: TargetTree
+    grown: Callable[[], TargetTree]
     weight: Floats
     floor: Floats
     added: bool
     rank: Ints
+
+    @cached_property
+    def tree(self) -> TargetTree:
+        """Of nested max-min; nobody asks for that of a small cluster under alpha-fairness."""
+        return self.grown()
 
     @property
     def base(self) -> Floats:
@@ -66,22 +73,26 @@ def entitled(instance: Instance, score: Floats, kind: Mapping[str, Any]) -> Enti
     """
     given = kind["parameters"]
     over = given.get("over", "floor")
-    tree = nested(instance, score, given if kind["name"] == "max-min" else {"measure": "sum"})
+    measured = given if kind["name"] == "max-min" else {"measure": "sum"}
+    grown = cache(partial(nested, instance, score, measured))
+    if kind["name"] == "max-min":
+        grown()  # refuses a measure that the instance does not have
     weight, rank = leaf_weights(instance), instance.tree.rank
-    floor = _kept_floors(instance, score, kind, tree, weight)
+    floor = _kept_floors(instance, score, kind, grown, weight)
     if over != "proportion":
-        return Entitled(tree, weight, floor, over == "above", rank)
+        return Entitled(grown, weight, floor, over == "above", rank)
     if not floor.any():
         raise UsageError(
             "over: found 'proportion' where nobody has a guarantee; wanted guarantees, or floor"
         )
     # users without a guarantee are served after the others of their class, by their own weights
     rank = np.unique(2 * rank + (floor == 0), return_inverse=True)[1]
+    tree = grown()
     below = tree.summed(floor[:, None])[:, 0]
     own = np.where(below > 0, below, tree.weight)
     weight = np.where(floor > 0, floor, weight)
     other = TargetTree.of(tree.parent, own, tree.leaf, tree.use)
-    return Entitled(other, weight, np.zeros_like(floor), False, rank)
+    return Entitled(lambda: other, weight, np.zeros_like(floor), False, rank)
 
 
 def leaf_weights(instance: Instance) -> Floats:
@@ -116,22 +127,30 @@ def nested(instance: Instance, score: Floats, parameters: Mapping[str, Any]) -> 
 
 
 def _kept_floors(
-    instance: Instance, score: Floats, kind: Mapping[str, Any], tree: TargetTree, weight: Floats
+    instance: Instance,
+    score: Floats,
+    kind: Mapping[str, Any],
+    grown: Callable[[], TargetTree],
+    weight: Floats,
 ) -> Floats:
     """`_floors`, worked out once for an instance: solver, judge and objective ask alike."""
     if not len(instance.tree.guarantees):
-        return _floors(instance, score, kind, tree, weight)
+        return _floors(instance, score, kind, grown, weight)
     asked = sorted((name, str(value)) for name, value in kind["parameters"].items())
     of = sha256(np.ascontiguousarray(score).tobytes()).hexdigest()
     name = f"floors {kind['name']} {asked} {of}"
     return cast(
         "Floats",
-        remembered(instance, name, lambda: sealed(_floors(instance, score, kind, tree, weight))),
+        remembered(instance, name, lambda: sealed(_floors(instance, score, kind, grown, weight))),
     )
 
 
 def _floors(
-    instance: Instance, score: Floats, kind: Mapping[str, Any], tree: TargetTree, weight: Floats
+    instance: Instance,
+    score: Floats,
+    kind: Mapping[str, Any],
+    grown: Callable[[], TargetTree],
+    weight: Floats,
 ) -> Floats:
     """(N,) the floors of all guarantees."""
     rows, tasks = instance.tree.guarantees, instance.tree.own_tasks
@@ -155,6 +174,7 @@ def _floors(
         instance.limit,
     )
     alpha = float(kind["parameters"].get("alpha", 0.0))
+    tree = grown()
     division = Division(tree)
     if alpha:  # at 0 efficiency would give all of a bundle to one member: as max-min then
         inside = bool(kind["parameters"].get("weight_inside", False))

@@ -100,7 +100,7 @@ def solver(matrix: Floats, more: Floats) -> Callable[[Floats, bool], Floats]:
 def _by_inverse(matrix: Floats, diagonal: Floats) -> Callable[[Floats], Floats]:
     scale = 1.0 / np.sqrt(diagonal)
     scales = scale * scale[:, None]
-    inverse: Floats = np.linalg.inv(matrix * scales)
+    inverse = np.asarray(np.linalg.inv(matrix * scales), dtype=np.float64)
     inverse *= scales
     return inverse.dot
 
