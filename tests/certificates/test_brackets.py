@@ -626,6 +626,13 @@ def test_a_pair_is_undecided_by_what_it_holds_and_what_it_costs(part, dearer, wa
     assert undecided(part, dearer) == wanted
 
 
+@pytest.mark.parametrize(("part", "dearer"), [(0.0, 1e-5), (1e-12, 1e-5), (1e-5, 1e-12)])
+def test_a_pair_of_which_one_is_far_smaller_is_decided(part, dearer) -> None:
+    assert undecided(1e-5, 1e-5)
+    assert undecided(1e-10, 1e-5)
+    assert not undecided(part, dearer)
+
+
 def test_undecided_pairs_are_polished(monkeypatch) -> None:
     """However good the interior answer is: it is the polish that decides such a pair."""
     from fairopt.solving import ladder
