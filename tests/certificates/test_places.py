@@ -20,7 +20,7 @@ from fairopt.certificates.asking import asked
 from fairopt.certificates.begun import place_of
 from fairopt.certificates.bound import _users, bound
 from fairopt.certificates.given import given
-from fairopt.certificates.places import Place, PlaceRest, sums
+from fairopt.certificates.places import Place, PlaceRest, first_sums, rest, sums
 from fairopt.certificates.question import Question
 from tests.oracles.places import eps_of
 
@@ -122,6 +122,28 @@ def test_tasks_above_a_limit_cost_what_they_are_paid(alpha: float) -> None:
         place = replace(place, amount=amount)
         _, eps = bound(question, place, sums(question, place))
     assert 1 <= eps / float(eps_of(question, place)) < 1.2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_and_prices_in_one_pass_are_those_of_two(kind: str) -> None:
+    """To the error that each of the two is said to have."""
+    rng = np.random.default_rng([23, KINDS.index(kind)])
+    inst, notion = drawn(rng, kind)
+    alloc = fo.solve(inst, notion, uncertified="return")
+    question = asked(alloc)
+    for parts in (2, 3):
+        with np.errstate(all="ignore"):
+            place = place_of(question, given(alloc, question), parts)
+        place = moved(rng, question, place, 1e-3, True)
+        seen, left = first_sums(question, place), rest(question, place)
+        profit, wrong = question.columns.profit(place.columns, place.price, place.value)
+        np.testing.assert_array_equal(seen.held, place.columns)
+        apart = np.abs(seen.rest.left - left.left)
+        assert (
+            apart <= seen.rest.left_error + left.left_error + 2.0**-52 * np.abs(left.left)
+        ).all()
+        apart = np.abs(seen.profit - profit)
+        assert (apart <= seen.profit_error + wrong + 2.0**-52 * np.abs(profit)).all()
 
 
 def test_what_lacks_of_a_limit_is_a_part_of_what_is_above_the_floor() -> None:

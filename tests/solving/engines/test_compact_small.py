@@ -8,6 +8,7 @@ import pytest
 import fairopt as fo
 from fairopt import criteria
 from fairopt.instance.generate import random_instance
+from fairopt.solving.engines.compact import rows as compact_rows
 from fairopt.solving.engines.compact import small as compact
 from fairopt.solving.engines.compact.rows import CompactRows
 from fairopt.solving.engines.point import AlphaQuestion
@@ -178,3 +179,21 @@ def test_a_wrong_point_is_not_believed(monkeypatch):
     alloc = fo.solve(inst, fo.ProportionalFair())
     assert [step["step"] for step in alloc.steps][:2] == ["interior, small", "interior"]
     assert alloc.steps[0]["residual"] > 0.1 and alloc.certificate.certified
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 5.0])
+def test_a_factor_leads_where_an_inverse_does(monkeypatch, alpha):
+    asked = question(random_instance(12, 4, 3, density=0.6, seed=3, limits=0.3), alpha)
+    inverted = compact.follow(asked)
+    monkeypatch.setattr(compact_rows, "TINY", 0)
+    factored = compact.follow(asked)
+    np.testing.assert_allclose(factored.x.sum(axis=1), inverted.x.sum(axis=1), rtol=1e-9)
+    np.testing.assert_allclose(factored.rows, inverted.rows, rtol=1e-6, atol=1e-9)
+
+
+def test_a_matrix_that_is_not_positive_definite_has_no_solver():
+    size = compact_rows.TINY + 1
+    matrix = np.eye(size)
+    matrix[0, 1] = matrix[1, 0] = 2.0
+    with pytest.raises(np.linalg.LinAlgError):
+        compact_rows.solver(matrix, np.zeros(size))
