@@ -227,7 +227,7 @@ class ScaledSystem:
             if more is not None:
                 found[rows] += more @ size_of
             found[rows] += size_of.sum(axis=0) * 2.0**-1000  # what is too small for a float
-        return _widened(found * (1 + short), sums * (1 + short))
+        return widened(found * (1 + short), sums * (1 + short))
 
     def _by_factors(self, left: Floats, more: Floats | None) -> Floats | None:
         """`wide` without the inverse; None where this tells too little.
@@ -263,7 +263,7 @@ class ScaledSystem:
             sums = most(lost)
             given = np.abs(left) * (1 + 1e-9) + (0.0 if more is None else more)
             found = most(given + 2.0**-1000)
-        return _widened(found, sums)
+        return widened(found, sums)
 
 
 def _compared(upper: Any) -> Any:
@@ -273,7 +273,7 @@ def _compared(upper: Any) -> Any:
     return 2 * abs(diags_array(upper.diagonal())) - abs(upper)
 
 
-def _widened(found: Floats, sums: Floats) -> Floats | None:
+def widened(found: Floats, sums: Floats) -> Floats | None:
     """How far a solution may be off; None where that is not proved.
 
     Parameters
@@ -342,4 +342,5 @@ __all__ = [
     "as_float",
     "as_whole",
     "one_by_one",
+    "widened",
 ]

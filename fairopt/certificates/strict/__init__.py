@@ -1,0 +1,43 @@
+"""Levels of plain max-min answers that strict inequalities prove, in floats whose roundings are
+counted.
+
+The theorem is that of `docs/maths/prices.md` ("In exact fractions"), of the same tasks and prices:
+what equations determine exactly. Mostly all that it asks beside the equations is strict (what is in
+use runs, a row is not full, a column is dearer), and then intervals of floats tell it, of all users
+at once. Where something is just so, or where floats do not tell, nothing is said here, and integers
+are asked (`enclosed_search`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.certificates.strict.case import StrictCase
+from fairopt.certificates.strict.claim import Claim
+from fairopt.certificates.strict.held import Shares
+from fairopt.certificates.strict.prices import proved
+from fairopt.certificates.strict.tasks import TasksFound
+
+WORK = 20_000_000
+"""most entries of a table that is written out"""
+
+
+def strict_levels(alloc: Allocation) -> Shares | None:
+    """The shares of every max-min optimum; None where strict inequalities do not prove them."""
+    if alloc.rounds is not None or not alloc.instance.plain or alloc.level_prices is None:
+        return None
+    with np.errstate(all="ignore"):
+        case = StrictCase.of(alloc)
+        if case is None or len(case.owner) * len(alloc.level_prices) > WORK:
+            return None
+        claim = Claim.of(case, alloc)
+        if claim is None or len(claim.rows) * len(claim.used) > WORK:
+            return None
+        tasks = TasksFound.of(case, claim)
+        if tasks is None or not tasks.kept or not proved(case, claim, tasks.order):
+            return None
+        return tasks.shares()
+
+
+__all__ = ["strict_levels"]
