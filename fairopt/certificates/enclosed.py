@@ -274,15 +274,18 @@ def _compared(upper: Any) -> Any:
 
 
 def widened(found: Floats, sums: Floats) -> Floats | None:
-    """How far a solution may be off; None where that is not proved.
+    """How far a solution may be off; None where that is not proved. Of several systems at once: of
+    each.
 
     Parameters
     ----------
-    found : (C,) |R left| at most. sums : (C,) of each row of |1 - R F|, at most.
+    found : (..., C) |R left| at most. sums : (..., C) of each row of |1 - R F|, at most.
     """
-    if not (sums.max() < 0.5 and np.isfinite(found).all()):
+    most = sums.max(axis=-1, keepdims=True)
+    if not ((most < 0.5).all() and np.isfinite(found).all()):
         return None
-    return np.asarray((found + sums * (found.max() / (1 - sums.max()))) * (1 + 1e-9))
+    far = found.max(axis=-1, keepdims=True) / (1 - most)
+    return np.asarray((found + sums * far) * (1 + 1e-9))
 
 
 def one_by_one(rows: Sequence[Equation], right: Sequence[int], shift: int) -> list[Fraction] | None:

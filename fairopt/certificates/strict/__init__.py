@@ -21,6 +21,8 @@ from fairopt.certificates.strict.tasks import TasksFound
 
 WORK = 20_000_000
 """most entries of a table that is written out"""
+TRIFLES = (1e-12, 1e-9)
+"""of all money of a level, a price of less is left out; each is tried"""
 
 
 def strict_levels(alloc: Allocation) -> Shares | None:
@@ -31,13 +33,14 @@ def strict_levels(alloc: Allocation) -> Shares | None:
         case = StrictCase.of(alloc)
         if case is None or len(case.owner) * len(alloc.level_prices) > WORK:
             return None
-        claim = Claim.of(case, alloc)
-        if claim is None or len(claim.rows) * len(claim.used) > WORK:
-            return None
-        tasks = TasksFound.of(case, claim)
-        if tasks is None or not tasks.kept or not proved(case, claim, tasks.order):
-            return None
-        return tasks.shares()
+        for trifle in TRIFLES:
+            claim = Claim.of(case, alloc, trifle)
+            if claim is None or len(claim.rows) * len(claim.used) > WORK:
+                continue
+            tasks = TasksFound.of(case, claim)
+            if tasks is not None and tasks.kept and proved(case, claim, tasks.order):
+                return tasks.shares()
+        return None
 
 
 __all__ = ["strict_levels"]

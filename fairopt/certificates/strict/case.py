@@ -19,7 +19,7 @@ UNIT = 2.0**-53
 """part by which a float is off at most, rounded once"""
 SCORE = 2.0**-98
 """part by which a score of two floats is off, at most"""
-LEAST, MOST = 1e-120, 1e120
+LEAST_SIZE, MOST_SIZE = 1e-120, 1e120
 """sizes of numbers between which no product of them leaves floating point"""
 
 
@@ -29,7 +29,7 @@ class StrictCase:
 
     Parameters
     ----------
-    low, matrix : the lowered system, and its entries by column. right : (2, M) sums of two floats.
+    low, matrix, across : the lowered system, its entries by column, the same turned. right : (2, M) sums of two floats.
     owner : (P,). score : (2, P) sums of two floats, off by a part `SCORE` at most. told : (2, P) a
         user's columns that are alike here have just the same score. weight : (N,).
     open_ : (P,) columns on which tasks may run.
@@ -37,6 +37,7 @@ class StrictCase:
 
     low: Lowered
     matrix: Any
+    across: Any
     right: Floats
     owner: Ints
     score: Floats
@@ -56,12 +57,13 @@ class StrictCase:
         one, two = low.one[at], low.two[at]
         right[:, at] = exact_product(inst.capacity[one, two], inst.count[one].astype(float))
         matrix = low.matrix.tocsc()
-        shut = matrix.T @ (right[0] <= 0).astype(float) > 0
+        across = matrix.T
+        shut = across @ (right[0] <= 0).astype(float) > 0
         score, told = _scores(alloc, low)
         sizes = matrix.data, right[0][right[0] > 0], score[0], inst.weight
-        if any(len(v) and not (v.min() > LEAST and v.max() < MOST) for v in sizes):
+        if any(len(v) and not (v.min() > LEAST_SIZE and v.max() < MOST_SIZE) for v in sizes):
             return None
-        return cls(low, matrix, right, low.owner, score, told, inst.weight, ~shut)
+        return cls(low, matrix, across, right, low.owner, score, told, inst.weight, ~shut)
 
     @cached_property
     def some(self) -> Bools:
@@ -159,4 +161,4 @@ def _most(need: Floats, whole: tuple[Floats, Floats]) -> tuple[Floats, Ints]:
     return np.array([high[all_, best], low[all_, best]]), best
 
 
-__all__ = ["LEAST", "MOST", "SCORE", "UNIT", "StrictCase"]
+__all__ = ["LEAST_SIZE", "MOST_SIZE", "SCORE", "UNIT", "StrictCase"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from fairopt.certificates.strict.case import StrictCase
 from fairopt.formulas.lowered import CAPACITY
 from fairopt.instance import Bools, Floats, Ints
 
-TRIFLE = 1e-12
-"""of all money of a level, a price of less is left out"""
+LEAST_PRICE = 1e-40
+"""beside the largest of a level, a smaller price is none"""
 FULL = 1e-9
 """part of a row that is left where it is full, and of a limit where it is met"""
 USED = 1e-9
@@ -32,9 +33,8 @@ class Claim:
         of others a column of anybody. rest : columns in use that are nobody's home.
     capped : (N,) who is at its limit, and holds all of that. stage : (N,) the round of all others
         who may hold anything, else -1. level : (K,) of each round.
-    priced : (M, J) rows with a price, at each prices. price : (M, J). pays : (N, J) who pays on
-        each of its open columns. last : (J,) the last round of whoever pays.
-    rows : (F,) rows that are full, all but those of limits of the capped.
+    priced : (M, J) rows with a price, at the prices of each level. price : (M, J).
+    inside : sparse (M, U), entries of columns in use. rows : (F,) rows that are full, all but those of limits of the capped.
     """
 
     x: Floats
@@ -46,13 +46,17 @@ class Claim:
     level: Floats
     priced: Bools
     price: Floats
-    pays: Bools
-    last: Ints
+    inside: Any
     rows: Ints
 
     @classmethod
-    def of(cls, case: StrictCase, alloc: Allocation) -> Claim | None:
-        """None where an answer does not tell, or not enough of it."""
+    def of(cls, case: StrictCase, alloc: Allocation, trifle: float) -> Claim | None:
+        """None where an answer does not tell, or not enough of it.
+
+        Parameters
+        ----------
+        trifle : of all money of a level, a price of less is left out.
+        """
         low, owner, some = case.low, case.owner, case.some
         users = len(case.weight)
         given = alloc.by_way[low.way, low.server]
@@ -71,18 +75,18 @@ class Claim:
         first = np.diff(owner[used[order]], prepend=-1) > 0
         home = np.full(users, used[0])
         home[owner[used[order[first]]]] = used[order[first]]
-        full = case.right[0] - case.matrix[:, used] @ x[used] <= FULL * case.right[0]
+        inside = case.matrix[:, used]
+        full = case.right[0] - inside @ x[used] <= FULL * case.right[0]
         full &= case.right[0] > 0
-        told = _prices(case, alloc, full)
-        found = None if told is None else _proving(case, stage, *told)
-        if found is None:
+        told = _prices(case, alloc, full, trifle)
+        if told is None:
             return None
         full[case.limit[capped]] = False
         rest = np.sort(used[order[~first]])
-        rows = np.flatnonzero(found[0].any(axis=1))
+        rows = np.flatnonzero(told[0].any(axis=1))
         if len(rows) != len(rest) + len(level):
             rows = np.flatnonzero(full)
-        return cls(x, used, home, rest, capped, stage, level, *found, rows)
+        return cls(x, used, home, rest, capped, stage, level, *told, inside, rows)
 
     @cached_property
     def place(self) -> Ints:
@@ -102,47 +106,26 @@ def _stages(level: Floats, rising: Ints) -> tuple[Ints, Floats]:
     return stage, own[new]
 
 
-def _prices(case: StrictCase, alloc: Allocation, full: Bools) -> tuple[Bools, Floats] | None:
+def _prices(
+    case: StrictCase, alloc: Allocation, full: Bools, trifle: float
+) -> tuple[Bools, Floats] | None:
     """(M, J) rows with a price, and their prices, 1 at most, at the prices of each level."""
     low, pool = case.low, alloc.instance.pool
     given = np.asarray(alloc.level_prices)
     at = np.flatnonzero(low.kind == CAPACITY)
     price = np.zeros((len(low.rhs), len(given)))
     price[at] = given[:, low.one[at], low.two[at]].T
-    money = price[at] * pool[low.one[at], low.two[at]][:, None]
-    price[at] = np.where(money > TRIFLE * money.sum(axis=0), price[at], 0.0)
     price[~full] = 0.0
-    some = price.any(axis=0)
-    price = price[:, some]
+    money = price[at] * pool[low.one[at], low.two[at]][:, None]
+    price[at] = np.where(money > trifle * money.sum(axis=0), price[at], 0.0)
+    price = price[:, price.any(axis=0)]
     if not price.size:
         return None
     price /= np.ldexp(1.0, np.frexp(price.max(axis=0))[1])
     priced = price > 0
-    if not np.isfinite(price).all() or price[priced].min() < TRIFLE**4:
+    if not np.isfinite(price).all() or price[priced].min(initial=1.0) < LEAST_PRICE:
         return None
     return priced, price
-
-
-def _proving(
-    case: StrictCase, stage: Ints, priced: Bools, price: Floats
-) -> tuple[Bools, Floats, Bools, Ints] | None:
-    """Of prices those that prove somebody: `priced`, `price`, `pays` and `last`; None where not
-    everybody is proved."""
-    dear = case.matrix.T @ priced.astype(float) > 0
-    at = np.flatnonzero(case.open_)
-    begin = np.flatnonzero(np.diff(case.owner[at], prepend=-1))
-    pays = np.zeros((len(stage), priced.shape[1]), dtype=bool)
-    pays[case.owner[at[begin]]] = np.logical_and.reduceat(dear[at], begin, axis=0)
-    last = np.where(pays, stage[:, None], -1).max(axis=0)
-    proves = pays & (stage[:, None] == last) & (last >= 0)
-    done, chosen = stage < 0, list[int]()
-    for j in np.flatnonzero(proves.any(axis=0)).tolist():
-        if (proves[:, j] & ~done).any():
-            chosen.append(j)
-            done |= proves[:, j]
-    if not done.all():
-        return None
-    return priced[:, chosen], price[:, chosen], pays[:, chosen], last[chosen]
 
 
 __all__ = ["Claim"]

@@ -9,17 +9,22 @@ has to be dearer for sure.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from fairopt.certificates.strict.case import UNIT, StrictCase
 from fairopt.certificates.strict.claim import Claim
-from fairopt.certificates.strict.near import NearInverse
+from fairopt.certificates.strict.near import NearInverse, times
 from fairopt.instance import Bools, Floats, Ints
 
-SAME = 1e-9
-"""part by which prices of rows, or of a unit of share, differ that seem to be the same"""
+SAME_PRICES = (1e-9, 1e-7)
+"""part by which prices of rows, or of a unit of share, differ that seem to be the same; each is
+tried"""
+MOST_ENTRIES = 20_000_000
+"""most entries of systems side by side"""
 
 
 def proved(case: StrictCase, claim: Claim, before: Callable[[Ints, Ints], Bools]) -> bool:
@@ -30,105 +35,189 @@ def proved(case: StrictCase, claim: Claim, before: Callable[[Ints, Ints], Bools]
     ----------
     before : whether users at their limits have less than the levels of rounds.
     """
-    owner, pays = case.owner, claim.pays
+    owner = case.owner
+    rounds = _rounds(case, claim)
+    full = np.zeros(len(claim.priced), dtype=bool)
+    full[claim.rows] = True
+    if rounds is None or rounds.priced[~full].any():
+        return False
     # nobody who does not pay runs where something costs, and nobody pays who has more
-    dear = case.matrix.T @ claim.priced.astype(float) > 0
-    if (dear[claim.used] & ~pays[owner[claim.used]]).any():
+    pays = rounds.pays
+    if (rounds.dear[claim.used] & ~pays[owner[claim.used]]).any():
         return False
     user, at = np.nonzero(pays & claim.capped[:, None])
-    if not before(user, claim.last[at]).all():
+    if not before(user, rounds.last[at]).all():
         return False
     columns = np.flatnonzero(case.open_ & (claim.home[owner] != np.arange(len(owner))))
     user = owner[columns]
     used = claim.place[columns] >= 0
-    over, gross = _over(case, claim, columns, claim.price)
-    paying = pays[user]
-    tied = paying & ((np.abs(over) <= SAME * gross) | used[:, None])
-    price, off = np.zeros(claim.price.shape), np.zeros(len(claim.last))
-    for j in range(len(off)):
-        found = _determined(case, claim, j, columns[tied[:, j]])
-        if found is None:
-            return False
-        price[:, j], off[j] = found
-    over, gross = _over(case, claim, columns, price)
+    about, paying = _over(case, claim, columns, rounds.price), pays[user]
     many = int(np.diff(case.matrix.indptr).max())
-    clear = over > (2 * off + (2 * many + 24) * UNIT) * gross
-    return bool((clear | tied | ~paying).all())
+    for same in SAME_PRICES:
+        tied = paying & ((np.abs(about[0]) <= same * about[1]) | used[:, None])
+        found = _determined(case, claim, rounds, *_pairs(columns, tied), same)
+        if found is not None:
+            price, off = found
+            over, gross = _over(case, claim, columns, price)
+            clear = over > (2 * off + (2 * many + 24) * UNIT) * gross
+            if (clear | tied | ~paying).all():
+                return True
+    return False
+
+
+class _Rounds(NamedTuple):
+    """Prices that prove somebody, which may be those of several levels.
+
+    Parameters
+    ----------
+    priced, price : (M, J) rows with a price, and these. dear : (P, J) columns on which something
+        costs. pays : (N, J) who pays on each of its open columns. last : (J,) the last round of
+        whoever pays, whose users these prices are to prove.
+    """
+
+    priced: Bools
+    price: Floats
+    dear: Bools
+    pays: Bools
+    last: Ints
+
+
+def _rounds(case: StrictCase, claim: Claim) -> _Rounds | None:
+    """The prices that are needed; None where these leave out somebody who rises."""
+    stage = claim.stage
+    dear = case.across @ claim.priced.astype(float) > 0
+    at = np.flatnonzero(case.open_)
+    begin = np.flatnonzero(np.diff(case.owner[at], prepend=-1))
+    pays = np.zeros((len(stage), claim.priced.shape[1]), dtype=bool)
+    pays[case.owner[at[begin]]] = np.logical_and.reduceat(dear[at], begin, axis=0)
+    last = np.where(pays, stage[:, None], -1).max(axis=0)
+    proves = pays & (stage[:, None] == last) & (last >= 0)
+    done, chosen = stage < 0, list[int]()
+    for j in np.flatnonzero(proves.any(axis=0)).tolist():
+        if (proves[:, j] & ~done).any():
+            chosen.append(j)
+            done |= proves[:, j]
+    if not done.all():
+        return None
+    own = (claim.priced, claim.price, dear, pays)
+    return _Rounds(*[each[:, chosen] for each in own], last[chosen])
 
 
 def _over(case: StrictCase, claim: Claim, columns: Ints, price: Floats) -> tuple[Floats, Floats]:
     """(E, J) what columns cost above as much share at the home, times its score; and the sum of
     both."""
-    cost = case.matrix.T @ price
+    cost = case.across @ price
     home, score = claim.home[case.owner[columns]], case.score[0]
     own, there = cost[columns] * score[home][:, None], cost[home] * score[columns][:, None]
     return own - there, own + there
 
 
+def _pairs(columns: Ints, tied: Bools) -> tuple[Ints, Ints]:
+    """(E,) which columns are tied at which prices, prices in order."""
+    at, column = np.nonzero(tied.T)
+    return columns[column], at
+
+
 def _determined(
-    case: StrictCase, claim: Claim, j: int, columns: Ints
-) -> tuple[Floats, float] | None:
-    """(M,) prices at which these columns cost just as much as homes, all above 0, and the part by
-    which each of them may be off; None where that is not proved."""
-    rows = np.flatnonzero(claim.priced[:, j])
-    given, resource = claim.price[rows, j], case.low.two[rows]
-    order = np.lexsort((given, resource))
-    rows, given, resource = rows[order], given[order], resource[order]
-    new = np.diff(resource, prepend=-1) > 0
-    new[1:] |= given[1:] > given[:-1] * (1 + SAME)
-    lot = np.cumsum(new) - 1
-    first, off = given[new], 0.0
-    part = np.ones(len(first))
-    of_row = np.full(len(claim.priced), -1)
-    of_row[rows] = lot
-    entries, wrong = _equations(case, claim, columns, of_row, first)
-    if len(entries):
-        solved = _solved(entries, wrong)
-        if solved is None:
-            return None
-        part, off = solved
-    price = np.zeros(len(claim.priced))
-    price[rows] = (part * first)[lot]
-    return price, off + 2 * UNIT
-
-
-def _equations(
-    case: StrictCase, claim: Claim, columns: Ints, of_row: Ints, size: Floats
-) -> tuple[Floats, Floats]:
-    """(E, L) the equations that do not hold at all prices, each once, and by how much entries may be
-    wrong; prices are in parts of their sizes (L,).
+    case: StrictCase, claim: Claim, rounds: _Rounds, columns: Ints, at: Ints, same: float
+) -> tuple[Floats, Floats] | None:
+    """(M, J) prices at which columns cost just as much as homes, all above 0, and (J,) the part by
+    which each of them may be off; None where that is not proved.
 
     Parameters
     ----------
-    of_row : (M,) which price each row has, -1 of those without.
+    columns, at : (E,) which are to do so, at which prices. same : part by which prices may differ
+        that are one.
+    """
+    # rows of one resource and nearly one price have one price
+    j, row = np.nonzero(rounds.priced.T)
+    given, resource = rounds.price[row, j], case.low.two[row]
+    order = np.lexsort((given, resource, j))
+    j, row, given, resource = j[order], row[order], given[order], resource[order]
+    new = np.ones(len(j), dtype=bool)
+    new[1:] = (j[1:] > j[:-1]) | (resource[1:] > resource[:-1])
+    new[1:] |= given[1:] > given[:-1] * (1 + same)
+    lot = np.cumsum(new) - 1
+    of_row = np.full(rounds.priced.shape, -1)
+    of_row[row, j] = lot
+    size, many = given[new], np.bincount(j[new], minlength=len(rounds.last))
+    solved = _solved(_equations(case, claim, columns, at, of_row, size), many)
+    if solved is None:
+        return None
+    part, off = solved
+    price = np.zeros(rounds.priced.shape)
+    price[row, j] = (part * size)[lot]
+    return price, off + 2 * UNIT
+
+
+class _PriceEntries(NamedTuple):
+    """Entries of equations between prices, in their order: equation, at which prices, which price,
+    value, and by how much it may be wrong."""
+
+    row: Ints
+    at: Ints
+    lot: Ints
+    value: Floats
+    wrong: Floats
+
+
+def _equations(
+    case: StrictCase, claim: Claim, columns: Ints, at: Ints, of_row: Ints, size: Floats
+) -> _PriceEntries:
+    """The equations that do not hold at all prices, each once; prices are in parts of their sizes.
+
+    Parameters
+    ----------
+    of_row : (M, J) which price each row has, -1 of those without. size : (L,) of prices.
     """
     home = claim.home[case.owner[columns]]
     exact = (case.told[:, columns] == case.told[:, home]).all(axis=0)
-    times = np.where(exact, 1.0, case.score[0][columns] / case.score[0][home])
-    shape = len(columns), len(size)
-    entries, gross = np.zeros(shape), np.zeros(shape)
-    for of, factor in ((columns, np.ones(len(columns))), (home, -times)):
-        at, row, value = _entries(case, of)
-        lot = of_row[row]
+    times_ = np.where(exact, 1.0, case.score[0][columns] / case.score[0][home])
+    each = list[tuple[Ints, Ints, Floats]]()
+    for of, factor in ((columns, np.ones(len(columns))), (home, -times_)):
+        which, row, value = _entries(case, of)
+        lot = of_row[row, at[which]]
         some = lot >= 0
-        where, value = (at[some], lot[some]), value[some] * factor[at[some]]
-        # a column takes one amount of a resource, and so has one entry at most for each price
-        entries[where] += value
-        gross[where] += np.abs(value)
-    nothing = exact[:, None] & (entries == 0)
-    left = ((gross > 0) & ~nothing).any(axis=1)
-    # where no sum was rounded, the same entries are the same equation
-    pure = left & exact & ((gross == np.abs(entries)) | nothing).all(axis=1)
+        each.append((which[some], lot[some], value[some] * factor[which[some]]))
+    which, lot, value = (np.concatenate(parts) for parts in zip(*each, strict=True))
+    if not len(which):
+        return _PriceEntries(which, which, which, value, value)
+    # a column takes one amount of a resource: of each price these are two numbers at most
+    order = np.lexsort((lot, which))
+    which, lot, value = which[order], lot[order], value[order]
+    begin = np.flatnonzero((np.diff(which, prepend=-1) > 0) | (np.diff(lot, prepend=-1) != 0))
+    gross, value = (np.add.reduceat(v, begin) for v in (np.abs(value), value))
+    which, lot = which[begin], lot[begin]
+    some = (value != 0) | ~exact[which]
+    which, lot, value, gross = which[some], lot[some], value[some], gross[some]
+    left = _once(which, lot, value, exact[which] & (gross == np.abs(value)))
+    which, lot, value, gross = which[left], lot[left], value[left], gross[left]
+    if not len(which):
+        return _PriceEntries(which, which, which, value, value)
+    begin = np.flatnonzero(np.diff(which, prepend=-1))
+    row = np.repeat(np.arange(len(begin)), np.diff(begin, append=len(which)))
+    gross, value = gross * size[lot], value * size[lot]
+    most = np.maximum.reduceat(gross, begin)[row]
+    return _PriceEntries(row, at[which], lot, value / most, 16 * UNIT * gross / most)
+
+
+def _once(which: Ints, lot: Ints, value: Floats, pure: Bools) -> Bools:
+    """(E,) entries of equations that are not there already.
+
+    Parameters
+    ----------
+    pure : (E,) whose value was not rounded: where all are, the same entries are the same equation.
+    """
+    left = np.ones(len(which), dtype=bool)
     known = set[bytes]()
-    for k in np.flatnonzero(pure).tolist():
-        one = entries[k]
-        key = (one if one[np.argmax(one != 0)] > 0 else -one) + 0.0
-        told = key.tobytes()
-        left[k] = told not in known
-        known.add(told)
-    entries, gross = entries[left] * size, gross[left] * size
-    most = gross.max(axis=1, initial=0.0)[:, None]
-    return entries / most, 16 * UNIT * gross / most
+    ends = [*np.flatnonzero(np.diff(which, prepend=-1)).tolist(), len(which)]
+    for a, b in itertools.pairwise(ends):
+        if pure[a:b].all():
+            one = value[a:b] if value[a] > 0 else -value[a:b]
+            key = lot[a:b].tobytes() + one.tobytes()
+            left[a:b] = key not in known
+            known.add(key)
+    return left
 
 
 def _entries(case: StrictCase, columns: Ints) -> tuple[Ints, Ints, Floats]:
@@ -140,30 +229,67 @@ def _entries(case: StrictCase, columns: Ints) -> tuple[Ints, Ints, Floats]:
     return at, case.matrix.indices[where], case.matrix.data[where]
 
 
-def _solved(entries: Floats, wrong: Floats) -> tuple[Floats, float] | None:
-    """(L,) numbers near 1 that equations allow, all above 0, and the part by which they are off."""
-    many, size = entries.shape
-    if many >= size:
+def _solved(of: _PriceEntries, many: Ints) -> tuple[Floats, Floats] | None:
+    """(L,) numbers near 1 that equations allow, all above 0, and (J,) the part by which they are
+    off; None where that is not proved.
+
+    Parameters
+    ----------
+    many : (J,) how many there are at each prices, one after another.
+    """
+    found, off = np.ones(int(many.sum())), np.zeros(len(many))
+    if not len(of.row):
+        return found, off
+    first = np.flatnonzero(np.diff(of.row, prepend=-1))
+    asked = np.bincount(of.at[first], minlength=len(many))  # equations
+    if (asked >= many).any():
         return None
-    found, order = np.ones(size), np.arange(size)
-    if many < size - 1:
+    # systems with equations, side by side, as large as the largest
+    some = np.flatnonzero(asked)
+    place = np.full(len(many), -1)
+    place[some] = np.arange(len(some))
+    size, width = int(asked.max()), int(many.max())
+    if len(some) * size * width > MOST_ENTRIES:
+        return None
+    start, begin = np.cumsum(many) - many, np.cumsum(asked) - asked
+    where = place[of.at], of.row - begin[of.at], of.lot - start[of.at]
+    whole, wrong = np.zeros((2, len(some), size, width))
+    whole[where], wrong[where] = of.value, of.wrong
+    order = np.tile(np.arange(width), (len(some), 1))
+    for k in np.flatnonzero(asked[some] < many[some] - 1).tolist():
         from scipy.linalg import qr
 
-        order = qr(entries, mode="r", pivoting=True, check_finite=False)[1]
-    asked, kept = order[:many], order[many:]
-    near = NearInverse.of(entries[:, asked], wrong[:, asked])
+        rows, columns = asked[some[k]], many[some[k]]
+        part = whole[k, :rows, :columns]
+        order[k, :columns] = qr(part, mode="r", pivoting=True, check_finite=False)[1]
+    mine, kept = order[:, :size], np.arange(width) >= asked[some][:, None]
+    square = np.take_along_axis(whole, mine[:, None, :], axis=2)
+    error = np.take_along_axis(wrong, mine[:, None, :], axis=2)
+    idle = np.arange(size) >= asked[some][:, None]
+    square[:, :, :] = np.where(idle[:, None, :], 0.0, square)
+    error[:, :, :] = np.where(idle[:, None, :], 0.0, error)
+    k, c = np.nonzero(idle)
+    square[k, c, c] = 1.0
+    near = NearInverse.of(square, error)
     if near is None:
         return None
-    right = -entries[:, kept].sum(axis=1)
-    own = near.inverse @ right
-    own += near.inverse @ (right - entries[:, asked] @ own)
-    found[asked] = own
-    gross = np.abs(entries) @ np.abs(found)
-    missing = np.abs(entries @ found) + (2 * size + 8) * UNIT * gross + wrong @ np.abs(found)
-    wide = near.wide(missing)
-    if wide is None or not (own > 2 * wide).all():
+    given = np.zeros((len(some), width))
+    np.put_along_axis(given, order, kept.astype(float), axis=1)
+    given[np.arange(width) >= many[some][:, None]] = 0.0
+    right = -times(whole, given)
+    own = times(near.inverse, right)
+    own += times(near.inverse, right - times(square, own))
+    all_ = given.copy()
+    np.put_along_axis(all_, mine, np.where(idle, np.take_along_axis(given, mine, axis=1), own), 1)
+    gross = times(np.abs(whole), np.abs(all_))
+    missing = np.abs(times(whole, all_)) + (2 * width + 8) * UNIT * gross
+    wide = near.wide(missing + times(wrong, np.abs(all_)))
+    if wide is None or not (idle | (own > 2 * wide)).all():
         return None
-    return found, float((wide / own).max()) * (1 + 1e-9)
+    off[some] = np.where(idle, 0.0, wide / np.where(idle, 1.0, own)).max(axis=1) * (1 + 1e-9)
+    in_use = np.arange(width) < many[some][:, None]
+    found[(start[some][:, None] + np.arange(width))[in_use]] = all_[in_use]
+    return found, off
 
 
 __all__ = ["proved"]

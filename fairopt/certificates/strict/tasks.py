@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.certificates.digits import SURE, ExactSums
-from fairopt.certificates.strict.case import LEAST, MOST, SCORE, UNIT, StrictCase
+from fairopt.certificates.strict.case import LEAST_SIZE, MOST_SIZE, SCORE, UNIT, StrictCase
 from fairopt.certificates.strict.claim import Claim
 from fairopt.certificates.strict.held import Shares
 from fairopt.certificates.strict.near import NearInverse
@@ -45,6 +45,8 @@ class TasksFound:
     @classmethod
     def of(cls, case: StrictCase, claim: Claim) -> TasksFound | None:
         """None where the equations are not proved to be regular."""
+        if not sound(case, claim):
+            return None
         equations = _Equations(case, claim)
         return equations.solved() if equations.square else None
 
@@ -60,11 +62,10 @@ class TasksFound:
         rest = np.ones(len(case.right[0]), dtype=bool)
         rest[claim.rows] = False
         rest[case.limit[claim.capped]] = False  # their tasks are just their limits
-        of = case.matrix.tocsr()[np.flatnonzero(rest)][:, claim.used]
-        many = np.diff(of.indptr)
-        whole = case.right[0][rest]
-        lost = of @ (2 * off + (int(many.max(initial=0)) + 8) * UNIT * x) + 8 * UNIT * whole
-        return bool(((whole - of @ x > lost) | (many == 0)).all())
+        of, whole = claim.inside, case.right[0]
+        many = np.bincount(of.indices, minlength=len(whole))
+        lost = of @ (2 * off + (int(many.max()) + 8) * UNIT * x) + 8 * UNIT * whole
+        return bool(((whole - of @ x > lost) | (many == 0) | ~rest).all())
 
     def order(self, users: Ints, rounds: Ints) -> Bools:
         """(E,) whether these capped users have less than the levels of these rounds."""
@@ -87,12 +88,32 @@ class TasksFound:
         return Shares(case, np.array(share), off + 2 * SCORE * share[0])
 
 
+def sound(case: StrictCase, claim: Claim) -> bool:
+    """Whether a claim says of everybody where it runs, and by what it is stopped, and nothing twice:
+    by its limit, where it holds the same wherever it runs, or in a round."""
+    some, stage = case.some, claim.stage
+    home = claim.home[some]
+    capped, rising = claim.capped, stage >= 0
+    return bool(
+        case.open_[claim.used].all()
+        and np.array_equal(case.owner[home], np.flatnonzero(some))
+        and np.array_equal(np.sort(np.concatenate([home, claim.rest])), claim.used)
+        and (capped ^ rising)[some].all()
+        and not (capped | rising)[~some].any()
+        and (case.even & (case.limit >= 0))[capped].all()
+        and stage.max() == len(claim.level) - 1
+        and np.bincount(stage[rising]).all()
+        and (case.right[0][claim.rows] > 0).all()
+        and (np.diff(claim.rows) > 0).all()
+    )
+
+
 class _Equations:
     """What full rows, and what users hold, ask of tasks and levels."""
 
     def __init__(self, case: StrictCase, claim: Claim) -> None:
         self.case, self.claim = case, claim
-        self.matrix = case.matrix.tocsr()[claim.rows].tocsc()[:, claim.used]
+        self.matrix = _dense(claim.inside, claim.rows)
         self.right = case.right[:, claim.rows]
         # of the capped tasks are counted, of all others shares
         capped = claim.capped[case.owner[claim.used]]
@@ -114,7 +135,7 @@ class _Equations:
         from scipy.linalg import qr
 
         at, own, home = self._of_rest()
-        size = (self.matrix[:, at] - self.matrix[:, home].multiply(own)).toarray()
+        size = self.matrix[:, at] - self.matrix[:, home] * own
         size *= claim.x[claim.rest] / self.right[0][:, None]
         self.rest = np.sort(at[qr(size, mode="r", pivoting=True, check_finite=False)[1][:many]])
 
@@ -131,12 +152,12 @@ class _Equations:
         """
         case, claim = self.case, self.claim
         at, own, home = self._of_rest()
-        more, less = self.matrix[:, at].toarray(), self.matrix[:, home].toarray() * own
+        more, less = self.matrix[:, at], self.matrix[:, home] * own
         rising = np.flatnonzero(claim.stage >= 0)
         order = rising[np.argsort(claim.stage[rising], kind="stable")]
         begin = np.flatnonzero(np.diff(claim.stage[order], prepend=-1))
         where = claim.place[claim.home[order]]
-        each = self.matrix[:, where].toarray() * (case.weight[order] / self.unit[0][where])
+        each = self.matrix[:, where] * (case.weight[order] / self.unit[0][where])
         due = np.add.reduceat(each, begin, axis=1)
         many = int(np.diff(begin, append=len(order)).max())
         size = np.concatenate([claim.x[claim.used[at]], claim.level])
@@ -150,13 +171,13 @@ class _Equations:
         to be; about the amounts."""
         case, claim, columns = self.case, self.claim, len(self.claim.used)
         many, rows, rounds = len(self.users), len(claim.rows), len(claim.level)
-        entry = self.matrix.tocoo()
+        entry = np.nonzero(self.matrix)
         user, column = self.user[case.owner[claim.used]], np.arange(columns)
         rising = np.flatnonzero(claim.stage >= 0)
-        row = [user, user, self.user[rising], many + entry.row, many + np.arange(rows)]
-        factor = [*self.unit, -case.weight[rising], entry.data, -self.right[1]]
+        row = [user, user, self.user[rising], many + entry[0], many + np.arange(rows)]
+        factor = [*self.unit, -case.weight[rising], self.matrix[entry], -self.right[1]]
         last = np.full(rows, columns + rounds)
-        at = [column, column, columns + claim.stage[rising], entry.col, last]
+        at = [column, column, columns + claim.stage[rising], entry[1], last]
         limit = np.where(claim.capped, case.right[0][case.limit], 0.0)[self.users]
         amount = np.concatenate([claim.x[claim.used], claim.level, [1.0]])
         parts = [np.concatenate(part) for part in (row, factor, at)]
@@ -168,14 +189,14 @@ class _Equations:
         entries, wrong, size = self._system()
         near = NearInverse.of(entries, wrong)
         sums, whole, first = self._sums()
-        if near is None or not (first.min() > LEAST and first.max() < MOST):
+        if near is None or not (first.min() > LEAST_SIZE and first.max() < MOST_SIZE):
             return None
         at, columns, many = self.rest, len(claim.used), len(self.users)
         user = self.user[case.owner[claim.used[at]]]
         unit, own = self.unit[0][self.home], self.unit[0][at]
         stage = np.maximum(claim.stage[self.users], 0)
         weight = np.where(claim.capped[self.users], 0.0, case.weight[self.users])
-        homes: Any = self.matrix[:, self.home]
+        homes = self.matrix[:, self.home]
 
         def of_home(users: Floats, level: Floats, rest: Floats, sign: float) -> Floats:
             """What homes change by, or by how much they may be off."""
@@ -212,4 +233,15 @@ class _Equations:
         )
 
 
-__all__ = ["TasksFound"]
+def _dense(matrix: Any, rows: Ints) -> Floats:
+    """(F, U) some rows of a sparse matrix (M, U), by column."""
+    place = np.full(matrix.shape[0], -1)
+    place[rows] = np.arange(len(rows))
+    row, column = place[matrix.indices], np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+    some = row >= 0
+    found = np.zeros((len(rows), matrix.shape[1]))
+    found[row[some], column[some]] = matrix.data[some]
+    return found
+
+
+__all__ = ["TasksFound", "sound"]

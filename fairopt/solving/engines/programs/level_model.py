@@ -103,6 +103,7 @@ class KeptModel:
             "small_matrix_value": 1e-12,
             # primal: the last point stays feasible from level to level, its prices do not; and
             # the first level has one vertex after another at t = 0 by the dual method
+            "solver": "simplex",  # nothing to choose at every level
             "simplex_strategy": PRIMAL,
             "presolve": "off",
             "simplex_iteration_limit": self.most,
