@@ -29,7 +29,8 @@ class StrictCase:
 
     Parameters
     ----------
-    low, matrix, across : the lowered system, its entries by column, the same turned. right : (2, M) sums of two floats.
+    low, matrix, across : the lowered system, its entries by column, the same turned.
+    right : (2, M) sums of two floats.
     owner : (P,). score : (2, P) sums of two floats, off by a part `SCORE` at most. told : (2, P) a
         user's columns that are alike here have just the same score. weight : (N,).
     open_ : (P,) columns on which tasks may run.

@@ -34,7 +34,8 @@ class Claim:
     capped : (N,) who is at its limit, and holds all of that. stage : (N,) the round of all others
         who may hold anything, else -1. level : (K,) of each round.
     priced : (M, J) rows with a price, at the prices of each level. price : (M, J).
-    inside : sparse (M, U), entries of columns in use. rows : (F,) rows that are full, all but those of limits of the capped.
+    inside : sparse (M, U), entries of columns in use. rows : (F,) rows that are full, all but those
+        of limits of the capped.
     """
 
     x: Floats

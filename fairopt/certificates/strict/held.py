@@ -40,10 +40,10 @@ class Shares(NamedTuple):
     def far(self, alloc: Allocation) -> Floats:
         """(2, N) the part of what each is due, at least and at most, by which it holds more."""
         case, users = self.case, len(self.off)
-        tasks = alloc.by_way[case.low.way, case.low.server]
+        tasks: Floats = alloc.by_way[case.low.way, case.low.server]
         row, at = np.tile(case.owner, 2), np.tile(np.arange(len(tasks)), 2)
         sums = ExactSums(row, case.score.ravel(), at)
-        about = np.bincount(case.owner, case.score[0] * tasks, users)
+        about: Floats = np.bincount(case.owner, case.score[0] * tasks, users).astype(np.float64)
         left, error = sums.left(about, np.array([tasks, np.zeros(len(tasks))]))
         wide = self.off + error + 16 * SURE * (np.abs(about) + self.share[0])
         share = np.where(self.share[0] > 0, self.share[0], 1.0)

@@ -42,7 +42,7 @@ class NearInverse:
         # rows of |R| times what each row of the matrix may be off, and its products are rounded
         row = (error + (size + 4) * UNIT * np.abs(matrix)).sum(axis=-1)
         lost = off + times(np.abs(inverse), row) + 4 * UNIT
-        return cls(inverse, lost * (1 + (size + 8) * 4 * UNIT))
+        return cls(np.asarray(inverse), lost * (1 + (size + 8) * 4 * UNIT))
 
     def wide(self, left: Floats) -> Floats | None:
         """(..., C) how far a solution may be off of which up to `left` is missing; None where a

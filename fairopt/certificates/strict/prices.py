@@ -1,10 +1,10 @@
 """Prices of rounds that columns in use determine, and what they prove, in floats.
 
 Whoever pays runs where a unit of its share costs least; each of its columns that runs, or is as
-cheap, is an equation between prices. Rows of one resource that seem to have the same price are given
-the same one: then most equations hold whatever it is. The others are to be fewer than the prices,
-and regular; prices that they leave open are as the answer tells them. Any other column of who pays
-has to be dearer for sure.
+cheap, is an equation between prices. Rows of one resource that seem to have the same price are
+given the same one: then most equations hold whatever it is. The others are to be fewer than the
+prices, and regular; prices that they leave open are as the answer tells them. Any other column of
+who pays has to be dearer for sure.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def proved(case: StrictCase, claim: Claim, before: Callable[[Ints, Ints], Bools]
     return False
 
 
-class _Rounds(NamedTuple):
+class _ProvingPrices(NamedTuple):
     """Prices that prove somebody, which may be those of several levels.
 
     Parameters
@@ -82,7 +82,7 @@ class _Rounds(NamedTuple):
     last: Ints
 
 
-def _rounds(case: StrictCase, claim: Claim) -> _Rounds | None:
+def _rounds(case: StrictCase, claim: Claim) -> _ProvingPrices | None:
     """The prices that are needed; None where these leave out somebody who rises."""
     stage = claim.stage
     dear = case.across @ claim.priced.astype(float) > 0
@@ -99,8 +99,8 @@ def _rounds(case: StrictCase, claim: Claim) -> _Rounds | None:
             done |= proves[:, j]
     if not done.all():
         return None
-    own = (claim.priced, claim.price, dear, pays)
-    return _Rounds(*[each[:, chosen] for each in own], last[chosen])
+    priced, price = claim.priced[:, chosen], claim.price[:, chosen]
+    return _ProvingPrices(priced, price, dear[:, chosen], pays[:, chosen], last[chosen])
 
 
 def _over(case: StrictCase, claim: Claim, columns: Ints, price: Floats) -> tuple[Floats, Floats]:
@@ -119,7 +119,7 @@ def _pairs(columns: Ints, tied: Bools) -> tuple[Ints, Ints]:
 
 
 def _determined(
-    case: StrictCase, claim: Claim, rounds: _Rounds, columns: Ints, at: Ints, same: float
+    case: StrictCase, claim: Claim, rounds: _ProvingPrices, columns: Ints, at: Ints, same: float
 ) -> tuple[Floats, Floats] | None:
     """(M, J) prices at which columns cost just as much as homes, all above 0, and (J,) the part by
     which each of them may be off; None where that is not proved.
@@ -244,52 +244,68 @@ def _solved(of: _PriceEntries, many: Ints) -> tuple[Floats, Floats] | None:
     asked = np.bincount(of.at[first], minlength=len(many))  # equations
     if (asked >= many).any():
         return None
-    # systems with equations, side by side, as large as the largest
     some = np.flatnonzero(asked)
-    place = np.full(len(many), -1)
-    place[some] = np.arange(len(some))
     size, width = int(asked.max()), int(many.max())
     if len(some) * size * width > MOST_ENTRIES:
         return None
+    # systems with equations, side by side, as large as the largest
+    place = np.full(len(many), -1)
+    place[some] = np.arange(len(some))
     start, begin = np.cumsum(many) - many, np.cumsum(asked) - asked
     where = place[of.at], of.row - begin[of.at], of.lot - start[of.at]
-    whole, wrong = np.zeros((2, len(some), size, width))
-    whole[where], wrong[where] = of.value, of.wrong
-    order = np.tile(np.arange(width), (len(some), 1))
-    for k in np.flatnonzero(asked[some] < many[some] - 1).tolist():
+    entries, wrong = np.zeros((2, len(some), size, width))
+    entries[where], wrong[where] = of.value, of.wrong
+    solved = _side_by_side(entries, wrong, asked[some], many[some])
+    if solved is None:
+        return None
+    part, off[some] = solved
+    mine = np.arange(width) < many[some][:, None]
+    found[(start[some][:, None] + np.arange(width))[mine]] = part[mine]
+    return found, off
+
+
+def _side_by_side(
+    entries: Floats, wrong: Floats, asked: Ints, many: Ints
+) -> tuple[Floats, Floats] | None:
+    """(J, L) numbers near 1 that equations allow, and (J,) the part by which they are off.
+
+    Parameters
+    ----------
+    entries, wrong : (J, C, L), 0 beyond the equations, asked (J,), and numbers, many (J,), of each.
+    """
+    systems, size, width = entries.shape
+    order = np.tile(np.arange(width), (systems, 1))
+    for j in np.flatnonzero(asked < many - 1).tolist():
         from scipy.linalg import qr
 
-        rows, columns = asked[some[k]], many[some[k]]
-        part = whole[k, :rows, :columns]
-        order[k, :columns] = qr(part, mode="r", pivoting=True, check_finite=False)[1]
-    mine, kept = order[:, :size], np.arange(width) >= asked[some][:, None]
-    square = np.take_along_axis(whole, mine[:, None, :], axis=2)
-    error = np.take_along_axis(wrong, mine[:, None, :], axis=2)
-    idle = np.arange(size) >= asked[some][:, None]
-    square[:, :, :] = np.where(idle[:, None, :], 0.0, square)
-    error[:, :, :] = np.where(idle[:, None, :], 0.0, error)
-    k, c = np.nonzero(idle)
-    square[k, c, c] = 1.0
+        own = entries[j, : asked[j], : many[j]]
+        order[j, : many[j]] = qr(own, mode="r", pivoting=True, check_finite=False)[1]
+    # what equations leave open is 1; beyond the equations of one there are those of nothing
+    found = np.zeros((systems, width))
+    kept = (np.arange(width) >= asked[:, None]) & (np.arange(width) < many[:, None])
+    np.put_along_axis(found, order, kept.astype(float), axis=1)
+    mine, idle = order[:, :size], np.arange(size) >= asked[:, None]
+    square, error = (
+        np.where(idle[:, None, :], 0.0, np.take_along_axis(of, mine[:, None, :], axis=2))
+        for of in (entries, wrong)
+    )
+    which, c = np.nonzero(idle)
+    square[which, c, c] = 1.0
     near = NearInverse.of(square, error)
     if near is None:
         return None
-    given = np.zeros((len(some), width))
-    np.put_along_axis(given, order, kept.astype(float), axis=1)
-    given[np.arange(width) >= many[some][:, None]] = 0.0
-    right = -times(whole, given)
+    right = -times(entries, found)
     own = times(near.inverse, right)
-    own += times(near.inverse, right - times(square, own))
-    all_ = given.copy()
-    np.put_along_axis(all_, mine, np.where(idle, np.take_along_axis(given, mine, axis=1), own), 1)
-    gross = times(np.abs(whole), np.abs(all_))
-    missing = np.abs(times(whole, all_)) + (2 * width + 8) * UNIT * gross
-    wide = near.wide(missing + times(wrong, np.abs(all_)))
+    own = own + times(near.inverse, right - times(square, own))
+    known = np.take_along_axis(found, mine, axis=1)
+    np.put_along_axis(found, mine, np.where(idle, known, own), axis=1)
+    size_of = np.abs(found)
+    lost = times((2 * width + 8) * UNIT * np.abs(entries) + wrong, size_of)
+    wide = near.wide(np.abs(times(entries, found)) + lost)
     if wide is None or not (idle | (own > 2 * wide)).all():
         return None
-    off[some] = np.where(idle, 0.0, wide / np.where(idle, 1.0, own)).max(axis=1) * (1 + 1e-9)
-    in_use = np.arange(width) < many[some][:, None]
-    found[(start[some][:, None] + np.arange(width))[in_use]] = all_[in_use]
-    return found, off
+    part = np.where(idle, 0.0, wide / np.where(idle, 1.0, own))
+    return found, np.asarray(part.max(axis=1) * (1 + 1e-9))
 
 
 __all__ = ["proved"]

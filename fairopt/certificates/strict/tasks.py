@@ -69,7 +69,7 @@ class TasksFound:
 
     def order(self, users: Ints, rounds: Ints) -> Bools:
         """(E,) whether these capped users have less than the levels of these rounds."""
-        case, claim = self.case, self.claim
+        case = self.case
         first, limit = case.first[users], case.right[0][case.limit[users]]
         level = limit * case.score[0][first] / case.weight[users]
         return np.asarray(level * (1 + 16 * UNIT) < (self.t[0] - self.t_off)[rounds])
@@ -89,8 +89,8 @@ class TasksFound:
 
 
 def sound(case: StrictCase, claim: Claim) -> bool:
-    """Whether a claim says of everybody where it runs, and by what it is stopped, and nothing twice:
-    by its limit, where it holds the same wherever it runs, or in a round."""
+    """Whether a claim says of everybody where it runs, and by what it is stopped: by its limit,
+    where it holds the same wherever it runs, or in a round."""
     some, stage = case.some, claim.stage
     home = claim.home[some]
     capped, rising = claim.capped, stage >= 0
@@ -184,7 +184,7 @@ class _Equations:
         return ExactSums(*parts), np.concatenate([limit, self.right[0]]), amount
 
     def solved(self) -> TasksFound | None:
-        """The unknowns, bettered in two floats, and how far they are from those of the equations."""
+        """The unknowns, bettered in two floats, and how far they may be off."""
         case, claim = self.case, self.claim
         entries, wrong, size = self._system()
         near = NearInverse.of(entries, wrong)
@@ -237,7 +237,8 @@ def _dense(matrix: Any, rows: Ints) -> Floats:
     """(F, U) some rows of a sparse matrix (M, U), by column."""
     place = np.full(matrix.shape[0], -1)
     place[rows] = np.arange(len(rows))
-    row, column = place[matrix.indices], np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+    row = place[matrix.indices]
+    column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
     some = row >= 0
     found = np.zeros((len(rows), matrix.shape[1]))
     found[row[some], column[some]] = matrix.data[some]

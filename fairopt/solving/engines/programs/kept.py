@@ -114,4 +114,3 @@ def levels(
     # `tasks` gives back what is beyond a limit
     last = Point(tasks, np.zeros(instance.pool.shape), np.zeros(users)).tasks(instance)
     return Sequence(last, level, np.array(prices), tuple(steps))
-

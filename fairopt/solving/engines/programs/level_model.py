@@ -30,6 +30,9 @@ DIGITS = 1e-20
 WRONG = 1e-18
 """a vertex may break a bound or a sign by this, in units of the model; HiGHS drops what is below
 1e-12, which may be all that a light user has"""
+UNSCALED = 500
+"""pairs up to which HiGHS does not scale the model again, which has its units already: at every
+level that would take as long as its pivots"""
 DUAL, PRIMAL = 1, 4
 """HiGHS's numbers of the two simplex methods"""
 WIDE = 1e-6
@@ -110,6 +113,8 @@ class KeptModel:
             "primal_feasibility_tolerance": TIGHT,
             "dual_feasibility_tolerance": TIGHT,
         }
+        if pairs <= UNSCALED:
+            options["simplex_scale_strategy"] = 0
         self.highs = quiet(**options)
         self.highs.passModel(program(cost, free, (low, high), matrix))
         self.optimal = highspy.HighsModelStatus.kOptimal
