@@ -19,8 +19,8 @@ from fairopt.certificates.strict.held import Shares
 from fairopt.certificates.strict.prices import proved
 from fairopt.certificates.strict.tasks import TasksFound
 
-WORK = 20_000_000
-"""most entries of a table that is written out"""
+ENTRIES = 20_000_000
+"""most full rows times columns in use"""
 TRIFLES = (1e-12, 1e-9)
 """of all money of a level, a price of less is left out; each is tried"""
 
@@ -31,11 +31,11 @@ def strict_levels(alloc: Allocation) -> Shares | None:
         return None
     with np.errstate(all="ignore"):
         case = StrictCase.of(alloc)
-        if case is None or len(case.owner) * len(alloc.level_prices) > WORK:
+        if case is None:
             return None
         for trifle in TRIFLES:
             claim = Claim.of(case, alloc, trifle)
-            if claim is None or len(claim.rows) * len(claim.used) > WORK:
+            if claim is None or len(claim.rows) * len(claim.used) > ENTRIES:
                 continue
             tasks = TasksFound.of(case, claim)
             if tasks is not None and tasks.kept and proved(case, claim, tasks.order):

@@ -19,6 +19,8 @@ LEAST_PRICE = 1e-40
 """beside the largest of a level, a smaller price is none"""
 FULL = 1e-9
 """part of a row that is left where it is full, and of a limit where it is met"""
+WORK = 20_000_000
+"""most columns times levels with prices"""
 USED = 1e-9
 """part of a share that is no use of a column"""
 
@@ -113,6 +115,9 @@ def _prices(
     """(M, J) rows with a price, and their prices, 1 at most, at the prices of each level."""
     low, pool = case.low, alloc.instance.pool
     given = np.asarray(alloc.level_prices)
+    given = given[given.any(axis=(1, 2))]  # limits alone ask for none
+    if len(case.owner) * len(given) > WORK:
+        return None
     at = np.flatnonzero(low.kind == CAPACITY)
     price = np.zeros((len(low.rhs), len(given)))
     price[at] = given[:, low.one[at], low.two[at]].T
