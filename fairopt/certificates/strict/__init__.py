@@ -27,7 +27,8 @@ TRIFLES = (1e-12, 1e-9)
 
 def strict_levels(alloc: Allocation) -> Shares | None:
     """The shares of every max-min optimum; None where strict inequalities do not prove them."""
-    if alloc.rounds is not None or not alloc.instance.plain or alloc.level_prices is None:
+    plain = alloc.instance.plain and alloc.instance.linear
+    if alloc.rounds is not None or not plain or alloc.level_prices is None:
         return None
     with np.errstate(all="ignore"):
         case = StrictCase.of(alloc)
