@@ -246,7 +246,8 @@ judging included ([how](../maths/max-min.md#how-it-is-solved)). *Kept* is one Hi
 changed and run again from the last basis; *primal* is the same by the primal simplex method;
 *interior* solves every level from scratch by HiGHS's interior method with crossover. They build
 their model and prove nothing. *Failed*: a program had no optimum, or nobody stopped a level; *not
-ended*: stopped after {MOST_SECONDS:g} s; *apart*: levels differ from the proved ones. Made by
+ended*: stopped after {MOST_SECONDS:g} s by the clock, which a busy machine
+reaches sooner; *apart*: levels differ from the proved ones. Made by
 
 ```sh
 OPENBLAS_NUM_THREADS=1 python -m benchmarks.levels_kept --write docs/results/levels-kept.md
