@@ -227,7 +227,7 @@ class ScaledSystem:
             if more is not None:
                 found[rows] += more @ size_of
             found[rows] += size_of.sum(axis=0) * 2.0**-1000  # what is too small for a float
-        return _widened(found * (1 + short), sums * (1 + short))
+        return widened(found * (1 + short), sums * (1 + short))
 
     def _by_factors(self, left: Floats, more: Floats | None) -> Floats | None:
         """`wide` without the inverse; None where this tells too little.
@@ -263,7 +263,7 @@ class ScaledSystem:
             sums = most(lost)
             given = np.abs(left) * (1 + 1e-9) + (0.0 if more is None else more)
             found = most(given + 2.0**-1000)
-        return _widened(found, sums)
+        return widened(found, sums)
 
 
 def _compared(upper: Any) -> Any:
@@ -273,16 +273,19 @@ def _compared(upper: Any) -> Any:
     return 2 * abs(diags_array(upper.diagonal())) - abs(upper)
 
 
-def _widened(found: Floats, sums: Floats) -> Floats | None:
-    """How far a solution may be off; None where that is not proved.
+def widened(found: Floats, sums: Floats) -> Floats | None:
+    """How far a solution may be off; None where that is not proved. Of several systems at once: of
+    each.
 
     Parameters
     ----------
-    found : (C,) |R left| at most. sums : (C,) of each row of |1 - R F|, at most.
+    found : (..., C) |R left| at most. sums : (..., C) of each row of |1 - R F|, at most.
     """
-    if not (sums.max() < 0.5 and np.isfinite(found).all()):
+    most = sums.max(axis=-1, keepdims=True)
+    if not ((most < 0.5).all() and np.isfinite(found).all()):
         return None
-    return np.asarray((found + sums * (found.max() / (1 - sums.max()))) * (1 + 1e-9))
+    far = found.max(axis=-1, keepdims=True) / (1 - most)
+    return np.asarray((found + sums * far) * (1 + 1e-9))
 
 
 def one_by_one(rows: Sequence[Equation], right: Sequence[int], shift: int) -> list[Fraction] | None:
@@ -342,4 +345,5 @@ __all__ = [
     "as_float",
     "as_whole",
     "one_by_one",
+    "widened",
 ]

@@ -42,6 +42,12 @@ def rooms(alloc: Allocation) -> Floats:
     return Order(alloc).room
 
 
+def several(alloc: Allocation) -> bool:
+    """Whether an answer has more than one level."""
+    level = np.sort(alloc.levels)
+    return bool((level[1:] > level[:-1] * (1 + TIE)).any())
+
+
 class Order:
     """What the prices prove about the levels.
 

@@ -39,9 +39,9 @@ from fairopt.allocation.check import (
 from fairopt.certificates import words as plainly
 from fairopt.certificates.due import due, lowest, told
 from fairopt.certificates.feasibility import feasibility
-from fairopt.certificates.levels import Order
+from fairopt.certificates.levels import Order, several
 from fairopt.certificates.rounds_proof import RoundsProof, prove, unproved
-from fairopt.certificates.rounds_verdict import in_its_fractions, of_rounds, worst
+from fairopt.certificates.rounds_verdict import HELD, at_first, in_its_fractions, of_rounds, worst
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Ruled
 from fairopt.certificates.ruled.walk import PATH, path
@@ -128,16 +128,7 @@ def at_once(alloc: Allocation, tolerance: float = TOLERANCE) -> bool:
 
 def _judged_once(alloc: Allocation, tolerance: float, quick: bool = False) -> Certificate:
     if alloc.rounds is None and alloc.instance.plain:
-        # kept with the answer, whose arrays nobody can write to: it is judged while it is solved
-        order: Order = remembered(alloc, "_order", lambda: Order(alloc))
-        none = np.zeros(len(order.level))
-        found = RoundsProof(
-            order.room, order.excess, none, none, order.bounds, order.share, order.factor
-        )
-        gap = float(order.room[int(np.argmin(alloc.levels))])
-        notes = Sentences(lambda: tuple(plainly.notes(alloc)))
-        verdict = _verdict(alloc, feasibility(alloc), (), found, gap, notes, tolerance)
-        return of_rounds(alloc, verdict, order.rounds, tolerance)
+        return _plain(alloc, tolerance)
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
     ruled = Ruled(alloc)
     kept = feasible.checks(ruled, asked.floor)
@@ -168,6 +159,24 @@ def _judged_once(alloc: Allocation, tolerance: float, quick: bool = False) -> Ce
     return verdict if wrong else of_rounds(alloc, verdict, rounds, tolerance)
 
 
+def _plain(alloc: Allocation, tolerance: float) -> Certificate:
+    """The verdict on a plain answer, whose rounds are its own levels."""
+    kept, notes = feasibility(alloc), Sentences(lambda: tuple(plainly.notes(alloc)))
+    if several(alloc) and all(c.holds for c in kept):
+        found = at_first(alloc, kept, notes, tolerance)
+        if found is not None:
+            return found
+    # kept with the answer, whose arrays nobody can write to: it is judged while it is solved
+    order: Order = remembered(alloc, "_order", lambda: Order(alloc))
+    none = np.zeros(len(order.level))
+    proof = RoundsProof(
+        order.room, order.excess, none, none, order.bounds, order.share, order.factor
+    )
+    gap = float(order.room[int(np.argmin(alloc.levels))])
+    verdict = _verdict(alloc, kept, (), proof, gap, notes, tolerance)
+    return of_rounds(alloc, verdict, order.rounds, tolerance)
+
+
 def _verdict(
     alloc: Allocation,
     kept: Sequence[Check],
@@ -183,7 +192,7 @@ def _verdict(
     checks = (
         *kept,
         *order,
-        worst("everybody holds what it is due", found.off, users, tolerance),
+        worst(HELD, found.off, users, tolerance),
         worst("room of every user", found.room, users, tolerance),
         worst("excess of those stopped later", found.excess, users, tolerance),
         worst("all rounds together", residual, users, tolerance),

@@ -7,6 +7,7 @@ does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals
 from fairopt.allocation.fields import same
 from fairopt.certificates.due import due
-from fairopt.certificates.exact_verdict import LEVELS, few, in_fractions
+from fairopt.certificates.exact_verdict import LEVELS, by_strict, few, in_fractions
 from fairopt.certificates.ruled.walk import PATH
 from fairopt.instance import Floats
 
@@ -25,6 +26,8 @@ ROUNDS = (
     "all rounds together",
 )
 """the checks that fractions take the place of"""
+HELD = "everybody holds what it is due"
+"""the check of what rounds say themselves: of a plain answer nothing"""
 NONE = "levels are not proved in exact fractions"
 """the check that says so"""
 
@@ -67,7 +70,25 @@ def in_its_fractions(
     alloc: Allocation, verdict: Certificate, tolerance: float
 ) -> Certificate | None:
     """The verdict of the levels that an answer's own rounds tell; None where nothing is proved."""
-    return in_fractions(alloc, alloc, verdict, ROUNDS, tolerance)
+    found = by_strict(alloc, verdict, ROUNDS, tolerance)
+    return in_fractions(alloc, alloc, verdict, ROUNDS, tolerance) if found is None else found
+
+
+def at_first(
+    alloc: Allocation, kept: Sequence[Check], notes: Sequence[str], tolerance: float
+) -> Certificate | None:
+    """The verdict on a plain answer that keeps every rule, where floats prove what all its levels
+    are; None where they do not.
+
+    Parameters
+    ----------
+    kept : the checks of rules.
+    """
+    users = alloc.instance.users
+    unknown = Intervals(len(users), lambda: (np.zeros(len(users)), np.full(len(users), np.inf)))
+    checks = (*kept, worst(HELD, np.zeros(len(users)), users, tolerance))
+    verdict = Certificate(UNPROVED, 0.0, np.inf, users, checks, unknown, notes, bounded=False)
+    return by_strict(alloc, verdict, ROUNDS, tolerance)
 
 
 def due_as(alloc: Allocation, other: Allocation) -> None:
@@ -86,4 +107,4 @@ def worst(name: str, amount: Floats, users: tuple[str, ...], tolerance: float) -
     return Check.of(name, float(amount[n]), tolerance, users[n] if amount[n] > 0 else "")
 
 
-__all__ = ["due_as", "in_its_fractions", "of_rounds", "worst"]
+__all__ = ["HELD", "at_first", "due_as", "in_its_fractions", "of_rounds", "worst"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,35 +48,40 @@ class ClusterPart:
     def __init__(
         self, instance: Instance, score: Floats, users: Ints, servers: Ints, capped: Bools
     ) -> None:
-        whole = (len(users), len(servers)) == instance.shape[:2]
-        self.users, self.servers = users, servers
+        self._of, self.users, self.servers = instance, users, servers
         self.stopped: Bools = np.ones(len(users), bool)
         self.full: Bools = np.ones(len(servers), bool)
-        self.instance = instance if whole else instance.select(users, servers)
         self.score = score[np.ix_(users, servers)]
         self.capped = capped.copy()
         self.peeled = False
         self.faults: list[str] = []
 
+    @cached_property
+    def instance(self) -> Instance:
+        """The part as a cluster of its own."""
+        whole = (len(self.users), len(self.servers)) == self._of.shape[:2]
+        return self._of if whole else self._of.select(self.users, self.servers)
+
     def filled(self) -> LevelsFound:
         """All levels of a part of one server, by water filling."""
-        inst = self.instance
-        size = inst.weight / self.score[:, 0]  # tasks per unit of level
-        part = inst.demand_by_server[:, 0] / np.where(inst.pool[0] > 0, inst.pool[0], 1.0)
+        inst, (server,) = self._of, self.servers
+        limit, pool = inst.limit[self.users], inst.pool[server]
+        size = inst.weight[self.users] / self.score[:, 0]  # tasks per unit of level
+        part = inst.demand_by_server[self.users, server] / np.where(pool > 0, pool, 1.0)
         with np.errstate(over="ignore"):
-            cap = inst.limit / size
+            cap = limit / size
         height, turns = fill_in_turn(part * size[:, None], np.zeros(len(size)), cap)
         found = self._by_limit(np.flatnonzero(height >= cap))
         for r, users in turns:
             stopped = users[height[users] < cap[users]]
             if len(stopped):
-                prices = np.zeros(inst.pool.shape)
-                prices[0, r] = 1.0 / inst.pool[0, r]
+                prices = np.zeros((1, len(pool)))
+                prices[0, r] = 1.0 / pool[r]
                 value = float(height[stopped].max())
                 found.append((prices, self._step("filled", value, stopped, [(0, r)])))
-        tasks = np.where(height >= cap, inst.limit, height * size)[:, None]
+        tasks = np.where(height >= cap, limit, height * size)[:, None]
         self.peeled = True
-        return in_order(inst, tasks, found)
+        return in_order((1, len(pool)), tasks, found)
 
     def soon(self) -> bool:
         """Whether a kept model is faster than the interior method: it is small, or few stop first.
@@ -144,22 +150,24 @@ class ClusterPart:
     def _step(
         self, status: str, value: float, users: Ints, full: list[tuple[int, int]]
     ) -> dict[str, Any]:
-        inst = self.instance
-        names = [inst.users[k] for k in users]
+        inst = self._of
+        names = [inst.users[k] for k in self.users[users].tolist()]
         return {
             "step": "level",
             "status": status,
             "level": value,
             "users": names,
-            "full": [[inst.servers[a], inst.resources[b]] for a, b in full],
+            "full": [[inst.servers[self.servers[a]], inst.resources[b]] for a, b in full],
             "at limit": [] if full else names,
         }
 
     def _by_limit(self, users: Ints) -> list[tuple[Floats, dict[str, Any]]]:
         """The levels at which these users reach their limits; they need no prices."""
-        inst = self.instance
-        most = inst.limit[users] * self.score[users].max(axis=1) / inst.weight[users]
-        nothing = np.zeros(inst.pool.shape)
+        if not len(users):
+            return []
+        inst, own = self._of, self.users[users]
+        most = inst.limit[own] * self.score[users].max(axis=1) / inst.weight[own]
+        nothing = np.zeros((len(self.servers), inst.shape[2]))
         return [
             (nothing, self._step("filled", float(value), users[most == value], []))
             for value in np.unique(most)
@@ -173,7 +181,7 @@ class ClusterPart:
         inst = self.instance
         if self.capped.all():
             everybody, self.peeled = np.arange(len(self.capped)), True
-            return in_order(inst, self._at_limits(before), self._by_limit(everybody))
+            return in_order(inst.pool.shape, self._at_limits(before), self._by_limit(everybody))
         level = self._limits_known(before)
         if level is not None and self.capped.all():
             reached = np.zeros(inst.shape[:2])
@@ -208,7 +216,7 @@ class ClusterPart:
         rows = [(int(a), int(b)) for a, b in np.argwhere(level.full)]
         step = self._step("interior", value, np.flatnonzero(rising), rows)
         found.append((money / pool / float(money.sum()), step))
-        return in_order(inst, mine, found)
+        return in_order(inst.pool.shape, mine, found)
 
     def _limits_known(self, before: Floats) -> LevelStops | None:
         """The next level at which resources alone stop users, found without limits in the program.
@@ -275,9 +283,9 @@ class ClusterPart:
 
 
 def in_order(
-    instance: Instance, tasks: Floats, found: list[tuple[Floats, dict[str, Any]]]
+    shape: tuple[int, ...], tasks: Floats, found: list[tuple[Floats, dict[str, Any]]]
 ) -> LevelsFound:
-    """Levels found apart, as one list from the lowest up."""
+    """Levels found apart, with prices of that shape, as one list from the lowest up."""
     found.sort(key=lambda pair: pair[1]["level"])
-    prices = np.array([p for p, _ in found]).reshape(-1, *instance.pool.shape)
+    prices = np.array([p for p, _ in found]).reshape(-1, *shape)
     return LevelsFound(tasks, prices, tuple(step for _, step in found))

@@ -174,7 +174,7 @@ def max_min(
         few = remain > 0.5 * len(users_here)
         parts.extend((*rest, behind, few) for rest in reversed(left))
         done += len(users_here) - remain
-    return in_order(instance, tasks, found)
+    return in_order(instance.pool.shape, tasks, found)
 
 
 def _of_part(
@@ -188,13 +188,13 @@ def _of_part(
 ) -> LevelsFound:
     """The next level of a part, or all of them, by the first engine that finds any."""
     clock.tick()
-    level: LevelsFound | None = None
     if len(part.servers) == 1 and way in OURS:
-        level = part.filled()
+        return part.filled()
+    level: LevelsFound | None = None
     begin = None if start is None or way != "auto" else part.begin(start)
     soon = (few or (begin is not None and begin.vertex)) and len(part.instance.pairs[0]) <= MANY
     first = way in ("kept", "refined") or (way == "auto" and (soon or part.soon()))
-    if level is None and first:
+    if first:
         level = part.kept(counting, way == "refined", begin)
     if level is None and way in ("auto", "careful", "interior"):
         level = part.interior(before, way == "careful")

@@ -46,8 +46,8 @@ class Behind:
     ) -> Behind:
         """The level of a part at `prices` (servers, R); `behind`: the levels done before it."""
         inst = instance
-        if not behind:
-            return cls(part.servers, prices, ())
+        if not behind or not prices.any():  # whom limits stop pays nothing
+            return cls(part.servers, prices, (0.0,) * len(behind))
         here = _cost(inst, score, part.users, part.servers, prices)
         cheapest = here.min(axis=1)
         # users who pay must not find the servers of earlier levels cheaper

@@ -59,22 +59,29 @@ def levels(
     users = instance.shape[0]
     level, prices, steps = np.zeros(users), list[Floats](), list[dict[str, Any]]()
     free = np.ones(users, bool)
+    owner, server = instance.pairs
+    needs, pool = instance.pair_demand > 0, np.where(instance.pool > 0, instance.pool, np.inf)
+
+    def blocked(money: Floats, sure: float) -> Bools:
+        """(N,) whether a task costs something on every server of the user: it cannot rise."""
+        pays = (needs & (money > sure)[server]).any(axis=1)
+        return np.asarray(np.bincount(owner[~pays], minlength=users) == 0)
 
     def told(t: float, who: Bools, money: Floats, at_limit: Bools) -> None:
         total = float(money.sum())
-        cost = Point(tasks, money, np.zeros(users)).prices(instance)[0]
-        prices.append(cost / total if total > 0 else cost)
+        prices.append(money / pool / (total if total > 0 else 1.0))
         steps.append(
             {
                 "step": "level",
                 "status": model.status,
                 "solver": "highs",
                 "level": t,
-                "users": [instance.users[k] for k in np.flatnonzero(who)],
+                "users": [instance.users[k] for k in np.flatnonzero(who).tolist()],
                 "full": [
-                    [instance.servers[a], instance.resources[b]] for a, b in np.argwhere(money > 0)
+                    [instance.servers[a], instance.resources[b]]
+                    for a, b in np.argwhere(money > 0).tolist()
                 ],
-                "at limit": [instance.users[k] for k in np.flatnonzero(who & at_limit)],
+                "at limit": [instance.users[k] for k in np.flatnonzero(who & at_limit).tolist()],
             }
         )
 
@@ -95,7 +102,7 @@ def levels(
             # where limits alone stop a level, the prices of rows are a solver's noise
             money = np.where(money > model.noise * everything, money, 0.0)
             sure = model.sure * everything
-            stopped = free & ((worth > sure) | _blocked(instance, money, sure))
+            stopped = free & ((worth > sure) | blocked(money, sure))
             if not stopped.any():
                 raise SolverFailure(f"kept model, level {len(steps)}: nobody stopped it")
             level[stopped] = t
@@ -107,12 +114,3 @@ def levels(
     # `tasks` gives back what is beyond a limit
     last = Point(tasks, np.zeros(instance.pool.shape), np.zeros(users)).tasks(instance)
     return Sequence(last, level, np.array(prices), tuple(steps))
-
-
-def _blocked(instance: Instance, money: Floats, sure: float) -> Bools:
-    """(N,) whether a task costs something on every server of the user: it cannot rise."""
-    n, i = instance.pairs
-    dear = money > sure
-    pays = ((instance.pair_demand > 0) & dear[i]).any(axis=1)
-    found: Bools = np.bincount(n[~pays], minlength=instance.shape[0]) == 0
-    return found
