@@ -198,7 +198,7 @@ def constants(tree: ast.Module) -> Iterator[str]:
                 yield inner.id
 
 
-BARE = {"MOST", "LARGEST", "LEAST", "NEAR", "SAME"}
+BARE = {"MOST", "LARGEST", "LEAST", "NEAR", "SAME", "FEW", "MANY"}
 
 
 def test_bounds_say_what_they_bound():

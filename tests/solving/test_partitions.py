@@ -477,7 +477,7 @@ def test_an_answer_that_does_not_end_is_not_certified(
     from fairopt.solving.partitions import whole, work
 
     monkeypatch.setattr(work, "MOST_ITERATIONS", 4)
-    monkeypatch.setattr(whole, "FEW", 0)
+    monkeypatch.setattr(whole, "FEW_USERS", 0)
     source = fo.write_partitions(cluster(60), tmp_path / "in", 40)
     with pytest.raises(fo.NotCertified):
         fo.solve_partitions(source, fo.ProportionalFair(), tmp_path / "out")

@@ -13,7 +13,7 @@ from fairopt.files.partitions import Partitions
 from fairopt.instance import Instance
 from fairopt.notions import Notion
 
-FEW = 20_000
+FEW_USERS = 20_000
 """users who are solved as one instance without a thought of memory"""
 
 

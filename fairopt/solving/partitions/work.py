@@ -89,7 +89,7 @@ class Work:
     @property
     def few(self) -> bool:
         """Whether all users are few enough to be solved as one instance."""
-        return bool(sum(self.sizes) <= whole.FEW)
+        return bool(sum(self.sizes) <= whole.FEW_USERS)
 
     @property
     def together(self) -> bool:
