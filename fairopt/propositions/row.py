@@ -9,7 +9,7 @@ from fairopt.propositions.trials import label
 
 
 @dataclass(frozen=True)
-class Row:
+class TrialRow:
     """The result of the trials of a statement, or of it without one of its hypotheses.
 
     Parameters
