@@ -23,6 +23,35 @@ SEARCHED = 5
 Row = tuple[int, dict[str, str]]
 
 
+class CsvText:
+    """A text in CSV: its `header`, which the reader may rename, and its rows, with spaces around
+    cells taken away. `place` stands before the number of a line in messages."""
+
+    def __init__(self, content: str, place: str, faults: Faults) -> None:
+        self.reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+        self.place, self.faults = place, faults
+        self.header: list[str] = next(self._read(), [])
+
+    def _read(self) -> Iterator[list[str]]:
+        try:
+            for cells in self.reader:
+                yield [cell.strip() for cell in cells]
+        except csv.Error as error:
+            self._wrong(f"text not in CSV ({error})", "a CSV file")
+
+    def _wrong(self, found: str, wanted: str) -> None:
+        self.faults.add(f"{self.place}line {self.reader.line_num}", found, wanted)
+
+    def rows(self) -> Iterator[Row]:
+        """Line number and cells by column; lines without any are left out."""
+        for cells in filter(None, self._read()):
+            if len(cells) == len(self.header):
+                yield self.reader.line_num, dict(zip(self.header, cells, strict=True))
+            else:
+                columns = f"{len(self.header)}, one for each column"
+                self._wrong(f"{len(cells)} cells", columns)
+
+
 def rows(
     folder: Path,
     stem: str,
@@ -48,38 +77,26 @@ def rows(
                 fault.wanted,
             )
         return
-    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
-    try:
-        header = [column.strip() for column in next(reader, [])]
-        header = dialect.renamed(header, known, whose or name)
-        if len(header) == 1 and (mark := next((m for m in ";\t" if m in header[0]), "")):
-            faults.add(name, f"columns divided by {mark!r}", "columns divided by commas")
-            return
-        # the file as a whole is at fault: one fault, not one per row
-        bad = [c for c in needed if c not in header]
-        bad += [c for k, c in enumerate(header) if c in header[:k]]
-        for column in dict.fromkeys(header):
-            other = None if column in known else dialect.foreign(column, "solve")
-            if other:
-                faults.add(f"{name} columns.{column}", other, f"columns {', '.join(known)}")
-            else:
-                known_keys({column: None}, known, f"{name} columns", faults)
-        for column in dict.fromkeys(bad):
-            found = "no such column" if column not in header else "this column twice"
-            faults.add(f"{name} columns.{column}", found, f"columns {', '.join(known)}, each once")
-        if bad or any(c not in known for c in header):
-            return
-        for cells in reader:
-            if not cells:
-                continue
-            if len(cells) != len(header):
-                faults.add(
-                    f"{name} line {reader.line_num}", f"{len(cells)} cells", f"{len(header)}"
-                )
-                continue
-            yield reader.line_num, dict(zip(header, map(str.strip, cells), strict=True))
-    except csv.Error as error:
-        faults.add(f"{name} line {reader.line_num}", f"text not in CSV ({error})", "a CSV file")
+    table = CsvText(content, f"{name} ", faults)
+    table.header = header = dialect.renamed(table.header, known, whose or name)
+    if len(header) == 1 and (mark := next((m for m in ";\t" if m in header[0]), "")):
+        faults.add(name, f"columns divided by {mark!r}", "columns divided by commas")
+        return
+    # the file as a whole is at fault: one fault, not one per row
+    bad = [c for c in needed if c not in header]
+    bad += [c for k, c in enumerate(header) if c in header[:k]]
+    for column in dict.fromkeys(header):
+        other = None if column in known else dialect.foreign(column, "solve")
+        if other:
+            faults.add(f"{name} columns.{column}", other, f"columns {', '.join(known)}")
+        else:
+            known_keys({column: None}, known, f"{name} columns", faults)
+    for column in dict.fromkeys(bad):
+        found = "no such column" if column not in header else "this column twice"
+        faults.add(f"{name} columns.{column}", found, f"columns {', '.join(known)}, each once")
+    if bad or any(c not in known for c in header):
+        return
+    yield from table.rows()
 
 
 def named(
@@ -177,4 +194,4 @@ def value(cell: str) -> Any:
     return cell
 
 
-__all__ = ["LARGEST_TABLE", "amounts", "cell", "named", "pairs", "rows", "value"]
+__all__ = ["CsvText", "LARGEST_TABLE", "amounts", "cell", "named", "pairs", "rows", "value"]

@@ -19,7 +19,7 @@ from fairopt.connect.cluster.record import ClusterRecord, Workload
 from fairopt.connect.cluster.shapes import Offers, Shape, left_over, shapes
 from fairopt.connect.plan import apart, kueue_model, volcano_model
 from fairopt.connect.plan.places import in_zones, places_of
-from fairopt.connect.text.fields import Amounts
+from fairopt.connect.text.fields import PODS, Amounts
 from fairopt.errors import BadInput, Fault
 from fairopt.files.quantities import short
 from fairopt.instance import Floats, Instance, Ints
@@ -121,7 +121,7 @@ def problem(
     at = {own: k for k, own in enumerate(rules)}
     users, stuck, allowed, offers = [], [], [], Offers(rows)
     for name, work in zip(_names(cluster.workloads), cluster.workloads, strict=True):
-        if "pods" not in offered:  # nodes from a table need not say how many pods they hold
+        if PODS not in offered:  # nodes from a table need not say how many pods they hold
             work = _without_pods(work)
         places, why = places_of(work, offers, at[work.rules])
         if work.together.spread is not None:
@@ -233,7 +233,7 @@ def _apart(own: Workload, alike: Sequence[Workload]) -> str:
 
 
 def _without_pods(work: Workload) -> Workload:
-    demand = {key: amount for key, amount in work.demand.items() if key != "pods"}
+    demand = {key: amount for key, amount in work.demand.items() if key != PODS}
     return replace(work, demand=demand)
 
 

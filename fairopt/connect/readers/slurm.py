@@ -12,7 +12,7 @@ import re
 from fractions import Fraction
 
 from fairopt.connect.cluster.nodes import Node
-from fairopt.connect.text.fields import Amounts
+from fairopt.connect.text.fields import CPU, MEGABYTE, MEMORY, Amounts
 from fairopt.instance.reading import Faults, shown
 
 KEYS = (
@@ -80,7 +80,6 @@ KEYS = (
 KIND = "gres/gpu.type"
 """label of the kind of a node's cards, for `--gpu-kind gres/gpu.type=a100:1,t4:.4`"""
 FIRST = "NodeName="
-MEGABYTE = 2**20
 OUT = (
     "DOWN",
     "DRAIN",
@@ -133,15 +132,15 @@ def _tres(fields: dict[str, str], here: str, faults: Faults) -> Amounts:
     """What jobs may use: CPUs, memory less the system's, and cards by name."""
     tres = dict(part.partition("=")[::2] for part in _listed(fields.get("CfgTRES")))
     cpus = fields.get("CPUEfctv") or fields.get("CPUTot") or tres.get("cpu", "")
-    found: Amounts = {"cpu": _number(cpus, f"{here}.CPUTot", faults)}
+    found: Amounts = {CPU: _number(cpus, f"{here}.CPUTot", faults)}
     memory = fields.get("RealMemory") or ""
     if memory:
         kept = fields.get("MemSpecLimit") or "0"
         megabytes = _number(memory, f"{here}.RealMemory", faults)
         megabytes -= _number(kept, f"{here}.MemSpecLimit", faults)
-        found["memory"] = max(megabytes, Fraction(0)) * MEGABYTE
+        found[MEMORY] = max(megabytes, Fraction(0)) * MEGABYTE
     elif "mem" in tres:
-        found["memory"] = _bytes(tres["mem"], f"{here}.CfgTRES.mem", faults)
+        found[MEMORY] = _bytes(tres["mem"], f"{here}.CfgTRES.mem", faults)
     typed = {key for key in tres if key.startswith("gres/") and ":" in key}
     for key, text in tres.items():
         # the sum without a type is what any job can ask for; its parts say which kinds there are
@@ -168,7 +167,7 @@ def tres_of(text: str, place: str, faults: Faults) -> Amounts:
         if key == "cpu" or (key.startswith("gres/") and name == key):
             found[key] = _number(value, f"{place}.{key}", faults)
         elif key == "mem":
-            found["memory"] = _memory(value, f"{place}.mem", faults)
+            found[MEMORY] = _memory(value, f"{place}.mem", faults)
         elif key.startswith("gres/") and name not in given:
             found[name] = found.get(name, Fraction(0)) + _number(value, f"{place}.{key}", faults)
     return {key: amount for key, amount in found.items() if amount}

@@ -16,7 +16,7 @@ from fractions import Fraction
 from fairopt.connect.cluster.record import ClusterRecord
 from fairopt.connect.readers.slurm import tres_of
 from fairopt.connect.readers.volcano import VolcanoQueue, VolcanoQueues
-from fairopt.connect.text.fields import Amounts
+from fairopt.connect.text.fields import MEMORY, Amounts
 from fairopt.instance.reading import Faults, shown
 
 COLUMN = b"GrpTRES"
@@ -59,7 +59,7 @@ class Limits:
         for part in said:  # a limit of nothing is a limit
             key, _, value = part.partition("=")
             if value.strip("0MGTK") == "" and value and (key in ("cpu", "mem") or "/" in key):
-                found.setdefault({"mem": "memory"}.get(key, key.partition(":")[0]), Fraction(0))
+                found.setdefault({"mem": MEMORY}.get(key, key.partition(":")[0]), Fraction(0))
         self.most[name] = found
         share = next((row[key] for key in SHARES if row.get(key)), "")
         if share.isdecimal() and int(share):

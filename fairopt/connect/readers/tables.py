@@ -20,8 +20,6 @@ placement
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -36,9 +34,9 @@ from fairopt.connect.cluster.together import Together, Topology
 from fairopt.connect.readers import slurm
 from fairopt.connect.text.fields import Amounts
 from fairopt.files import dialect
-from fairopt.files.cells import value
+from fairopt.files.cells import CsvText, value
 from fairopt.files.quantities import WANTED, NoQuantity, quantity
-from fairopt.instance.reading import MOST_FAULTS, POSITIVE, Faults, shown
+from fairopt.instance.reading import POSITIVE, Faults, shown
 
 _FIRST = {name.encode() for name in (*dialect.USER, *dialect.SERVER, "name")}
 """the first column of a table"""
@@ -330,22 +328,17 @@ def _read(stream: IO[bytes], source: str) -> tuple[list[str], Iterator[tuple[str
         faults.add("file", f"more than {LARGEST_TABLE // storage.MEBIBYTE} MiB", "a smaller table")
         faults.stop()
     try:
-        lines = csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline=""), strict=True)
-        head = _called([name.strip() for name in next(lines, [])], source)
-        table = list(lines)
-    except (UnicodeDecodeError, csv.Error) as error:
+        text = CsvText(raw.decode("utf-8-sig"), "", faults)
+    except UnicodeDecodeError as error:
         faults.add("file", f"no CSV in UTF-8 ({error})", "a CSV file in UTF-8")
         faults.stop()
+    text.header = head = _called(text.header, source)
     for name in sorted({name for name in head if head.count(name) > 1 or not name}):
         faults.add(
             "line 1",
             f"the column {name!r} twice" if name else "a column without a name",
             "a name of its own for every column",
         )
-    for k, row in enumerate(table):
-        if row and len(row) != len(head) and len(faults.found) < MOST_FAULTS:
-            found = f"{len(row)} cells"
-            faults.add(f"line {k + 2}", found, f"{len(head)}, one for each column")
+    table = list(text.rows())
     faults.stop()
-    named = (dict(zip(head, map(str.strip, row), strict=True)) if row else {} for row in table)
-    return head, ((f"{source}: line {k + 2}", row) for k, row in enumerate(named) if row)
+    return head, ((f"{source}: line {line}", row) for line, row in table)
