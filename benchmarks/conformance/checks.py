@@ -16,7 +16,7 @@ from fairopt.connect.readers.kueue import QueueNode, QuotaCell
 from fairopt.connect.readers.kueue_share import KueueTree
 from fairopt.files.quantities import quantity
 from fairopt.overtime import karma
-from fairopt.overtime.finish import finish_time_fairness
+from fairopt.overtime.measured import finish_time_fairness
 from fairopt.overtime.products import kueue_decay, kueue_usage
 from fairopt.overtime.states import KINDS, LedgerState, Memory
 from fairopt.overtime.tree import classic, fair_tree

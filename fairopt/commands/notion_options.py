@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from fairopt.commands import complete, notion_names
-from fairopt.commands.grouped import NotionOption
+from fairopt.commands.lazy import NotionOption
 from fairopt.criteria import CRITERIA
 from fairopt.errors import UsageError
 from fairopt.files import Model

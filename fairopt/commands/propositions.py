@@ -13,7 +13,7 @@ from fairopt.commands import output, sweep_workers, work
 from fairopt.errors import NotCertified
 
 if TYPE_CHECKING:
-    from fairopt.propositions.row import TrialRow
+    from fairopt.propositions.trials import TrialRow
 
 SCHEMA = "fairopt/propositions/v1"
 FORMATS = ("terminal", "markdown", "latex", "csv")

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairopt import storage
 from fairopt.allocation.writing import SCHEMA
-from fairopt.files import cells, dialect
+from fairopt.files import cells
 from fairopt.instance import Floats, Instance, sealed
 from fairopt.instance.reading import AMOUNT, Faults, known_keys, nearest, number, shown, table
 
@@ -67,7 +67,7 @@ def held_of(given: Any, instance: Instance, place: str = "held") -> HeldTasks:
 
 def _csv(content: str, faults: Faults) -> Iterator[Row]:
     text = cells.CsvText(content, "", faults)
-    text.header = header = dialect.renamed(text.header, _NAMES)
+    text.header = header = cells.renamed(text.header, _NAMES)
     for name in ("user", "tasks"):
         if name not in header:
             faults.add("line 1", f"no column {name}", "the columns user, server, tasks")
@@ -110,7 +110,7 @@ def _rows(data: Any, place: str, faults: Faults) -> Iterator[Row]:
         for k, row in enumerate(data):
             here = f"{place}[{k}]"
             row = table(row, here, faults)
-            row = dict(zip(dialect.renamed(list(row), _NAMES), row.values(), strict=True))
+            row = dict(zip(cells.renamed(list(row), _NAMES), row.values(), strict=True))
             known_keys(row, _COLUMNS, here, faults)
             for key in ("user", "tasks"):
                 if key not in row:

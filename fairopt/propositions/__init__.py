@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from fairopt.propositions.counterexamples import made_folder as made_folder
     from fairopt.propositions.counterexamples import replay as replay
     from fairopt.propositions.counterexamples import save as save
-    from fairopt.propositions.row import TrialRow as TrialRow
     from fairopt.propositions.running import run as run
     from fairopt.propositions.statement import Hypothesis as Hypothesis
     from fairopt.propositions.statement import Statement as Statement
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from fairopt.propositions.statement import certified as certified
     from fairopt.propositions.table import find as find
     from fairopt.propositions.table import selected as selected
+    from fairopt.propositions.trials import TrialRow as TrialRow
 
     PROPOSITIONS: Mapping[str, Statement]
 
@@ -45,7 +45,7 @@ _PUBLIC = {
     "Undecided": "statement",
     "certified": "statement",
     "run": "running",
-    "TrialRow": "row",
+    "TrialRow": "trials",
     "replay": "counterexamples",
     "save": "counterexamples",
     "made_folder": "counterexamples",

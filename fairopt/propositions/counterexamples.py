@@ -11,10 +11,9 @@ from fairopt.errors import BadInput, Fault, NotCertified, UsageError
 from fairopt.files import Model, read, write
 from fairopt.files.cases import Case
 from fairopt.instance import Instance
-from fairopt.propositions.row import TrialRow
 from fairopt.propositions.statement import Statement
 from fairopt.propositions.table import find
-from fairopt.propositions.trials import built, judged, label
+from fairopt.propositions.trials import TrialRow, built, judged, label
 
 
 def model_of(statement: Statement, without: str, found: dict[str, Any]) -> Model:

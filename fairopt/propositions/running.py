@@ -15,10 +15,9 @@ from fairopt import __version__
 from fairopt.errors import FairoptError, UsageError
 from fairopt.files.journal import Journal
 from fairopt.propositions.counterexamples import model_of
-from fairopt.propositions.row import TrialRow
 from fairopt.propositions.statement import Statement
 from fairopt.propositions.table import selected
-from fairopt.propositions.trials import built, chunk, judged, resolved, shrunk
+from fairopt.propositions.trials import TrialRow, built, chunk, judged, resolved, shrunk
 
 CHUNK = 25
 """trials per piece of work: enough to outweigh sending it, few enough to show progress"""

@@ -13,7 +13,7 @@ import fairopt as fo
 from fairopt.errors import UsageError
 from fairopt.overtime import karma
 from fairopt.overtime.durations import hours
-from fairopt.overtime.finish import finish_time_fairness, summary
+from fairopt.overtime.measured import finish_time_fairness, summary
 from fairopt.overtime.policies import POLICIES
 from fairopt.overtime.products import KaiQueue, kai_division, kueue_decay, kueue_usage
 from fairopt.overtime.states import KINDS, LedgerState, Memory

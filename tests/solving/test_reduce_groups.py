@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fairopt.solving.reduce import groups as module
 from fairopt.solving.reduce.groups import Groups, equal_lines
-from fairopt.solving.reduce.products import at_most, equal_products
+from fairopt.solving.reduce.merging import at_most, equal_products
 
 NUMBERS = st.one_of(
     st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.6, 1.0, 1 / 3, 2 / 3, 3.0, 6.0, 7.0]),

@@ -10,8 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from fairopt import markup
-from fairopt.connect.api.framed import framed
-from fairopt.connect.api.plans import Plan
+from fairopt.connect.api.plans import Plan, framed
 from fairopt.connect.cluster import kinds as cards
 from fairopt.connect.cluster.record import ClusterRecord as Read
 from fairopt.connect.plan.problem import ClusterProblem
