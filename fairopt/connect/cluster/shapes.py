@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.connect.cluster.eligible import Rules
-from fairopt.connect.cluster.kinds import CardKinds
-from fairopt.connect.cluster.nodes import Node
+from fairopt.connect.cluster.nodes import CardKinds, Node
 from fairopt.connect.cluster.record import ClusterRecord
 from fairopt.connect.text.fields import CPU, MEMORY, Amounts
 from fairopt.exact import reaches

@@ -2,7 +2,7 @@
 
 A user is a workload with a node that can hold at least one of its tasks. Its limit is what it holds
 and waits for. A queue of several users is a group; kinds of cards are modes of the users that ask
-for cards.
+for nodes.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairopt.connect.cluster import kinds as cards
+from fairopt.connect.cluster import nodes
 from fairopt.connect.cluster.eligible import Rules
-from fairopt.connect.cluster.kinds import CardKinds
+from fairopt.connect.cluster.nodes import CardKinds
 from fairopt.connect.cluster.record import ClusterRecord, Workload
 from fairopt.connect.cluster.shapes import Offers, Shape, left_over, shapes
 from fairopt.connect.plan import apart, kueue_model, volcano_model
@@ -110,7 +110,7 @@ def problem(
         wrong.append(Fault("pods", "none to divide among", "at least one that runs or waits"))
     if wrong:
         raise BadInput(wrong, source)
-    cards.check(kinds, in_service)
+    nodes.check(kinds, in_service)
     rules = sorted({w.rules for w in cluster.workloads}, key=_order)
     if cluster.kueue is not None:
         visible = {*visible, *kueue_model.visible(cluster.kueue)}
