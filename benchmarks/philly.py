@@ -104,7 +104,7 @@ def main(path: str, hours: float | None = None) -> None:
 def picture(path: str) -> None:
     """Draw what each policy that remembers something owes over the first days, run by itself."""
     from fairopt.overtime.gridded import at_once
-    from fairopt.report import plot_debt
+    from fairopt.report import plot_simulated
 
     teams, jobs = trace(path)
     inst = fo.Instance(
@@ -124,7 +124,7 @@ def picture(path: str) -> None:
                 for n, user in enumerate(inst.users)
             ],
         }
-    plot_debt.plot(shown, PAGE.with_suffix(".svg"))
+    plot_simulated.plot_debt(shown, PAGE.with_suffix(".svg"))
 
 
 def page(

@@ -19,9 +19,8 @@ import click
 
 from fairopt import __version__
 from fairopt.commands import COMMANDS
-from fairopt.commands.lazy import Lazy
+from fairopt.commands.lazy import Lazy, with_option
 from fairopt.commands.output import to_stderr
-from fairopt.commands.quiet import with_option
 from fairopt.errors import FairoptError, UsageError
 
 EXIT_INTERNAL = 1

@@ -30,7 +30,7 @@ def available() -> bool:
 CHOICE = "FAIROPT_COMPILED"
 """the environment variable that asks for compiled passes (1) or NumPy (0), whatever there is to
 do"""
-MANY = 3_000_000
+MANY_PAIRS = 3_000_000
 """pairs from which it pays to load the compiler, half a second, measured"""
 
 
@@ -39,7 +39,7 @@ def chosen(pairs: int) -> bool:
     asked = os.environ.get(CHOICE, "")
     if asked in ("0", "1"):
         return asked == "1" and available()
-    return pairs >= MANY and available()
+    return pairs >= MANY_PAIRS and available()
 
 
 def inner(plain: FunctionT) -> FunctionT:

@@ -1,7 +1,7 @@
 """The feasible set, stated once for every convex program, and the program a notion makes of it.
 
-Only eligible pairs (user, server) have a variable. Whatever the user's units, programs are scaled:
-each capacity constraint reads `... <= 1`, and tasks are counted in units of the user's share.
+Only eligible columns have a variable. Whatever the user's units, programs are scaled: each capacity
+constraint reads `... <= 1`, and tasks are counted in units of the user's share.
 """
 
 from __future__ import annotations
@@ -12,35 +12,40 @@ from typing import Any
 import numpy as np
 
 from fairopt.errors import UsageError
-from fairopt.formulas.lowered import Lowered, lower
+from fairopt.formulas.lowered import CAPACITY, LIMIT, Lowered, lower
 from fairopt.instance import Bools, Floats, Instance, Ints
 
 
 @dataclass(frozen=True)
 class FeasibleSet:
-    """x >= 0 on eligible pairs, sum_n d[n,r] x[n,i] <= count_i c[i,r], sum_i x[n,i] <= limit_n.
+    """All linear rules of an instance (`formulas.lowered`) as constraints of cvxpy.
 
     Parameters
     ----------
-    y : cvxpy variable (P,), tasks of each eligible pair in units of `unit[n] / u[n,i]`.
+    y : cvxpy variable (P,), tasks of each column in units of `unit[n] / score`; without modes a
+        column is an eligible pair.
     share : cvxpy expression (N,), s_n / unit_n.
-    capacity, limits : the two cvxpy constraints (limits None where nobody has one).
-    rows : server and resource of each capacity row. limited : users of the limit rows.
-    pair_unit : (P,) tasks in one unit of y.
+    rules : the rows, server by server, each in its typical amount. flows : bounds of what is lent,
+        None without.
+    pair_unit : (P,) tasks in one unit of y. low : the rules.
     """
 
     y: Any
     share: Any
-    capacity: Any
-    limits: Any
-    rows: tuple[Ints, Ints]
-    limited: Ints
+    rules: Any
+    flows: Any
     pair_unit: Floats
+    low: Lowered
 
     @property
     def constraints(self) -> list[Any]:
         """The cvxpy constraints of the set; y >= 0 is part of the variable."""
-        return [self.capacity] if self.limits is None else [self.capacity, self.limits]
+        return [self.rules] if self.flows is None else [self.rules, *self.flows]
+
+    @property
+    def limited(self) -> Ints:
+        """Users who have a limit."""
+        return np.asarray(self.low.one[self.low.kind == LIMIT])
 
 
 def _sparse(entries: Any, shape: tuple[int, int]) -> Any:
@@ -55,29 +60,14 @@ def usage_matrix(instance: Instance) -> tuple[Any, tuple[Ints, Ints]]:
 
     There is a row for each resource of each server that an eligible user demands.
     """
-    _, i = instance.pairs
-    pair, r = np.nonzero(instance.pair_demand)
-    resources = instance.shape[2]
-    keys, row = np.unique(i[pair] * resources + r, return_inverse=True)
-    use = instance.pair_demand[pair, r] / instance.pool[i[pair], r]
-    matrix = _sparse((use, (row, pair)), (len(keys), len(i)))
-    return matrix, (keys // resources, keys % resources)
+    low = lower(instance, np.ones(instance.shape[:2]))
+    at = np.flatnonzero(low.kind == CAPACITY)
+    matrix = low.matrix.tocsr()[at, : low.columns].multiply(1.0 / low.unit[at, None])
+    return matrix.tocsr(), (low.one[at], low.two[at])
 
 
-def limit_matrix(instance: Instance) -> tuple[Any, Ints]:
-    """(users with a limit, P) part of its user's limit one task of each pair uses; those users."""
-    n, _ = instance.pairs
-    limited = np.flatnonzero(np.isfinite(instance.limit))
-    position = np.full(instance.shape[0], -1)
-    position[limited] = np.arange(len(limited))
-    pair = np.flatnonzero(position[n] >= 0)
-    entries = (1.0 / instance.limit[n[pair]], (position[n[pair]], pair))
-    return _sparse(entries, (len(limited), len(n))), limited
-
-
-def feasible_set(instance: Instance, score: Floats, unit: Floats) -> FeasibleSet | RuledSet:
-    """The feasible set with shares counted in `unit` (N,); a `RuledSet` where there are own rules
-    or limits on servers, with the same `y`, `share` and `pair_unit`.
+def feasible_set(instance: Instance, score: Floats, unit: Floats) -> FeasibleSet:
+    """The feasible set with shares counted in `unit` (N,).
 
     Parameters
     ----------
@@ -95,62 +85,18 @@ def feasible_set(instance: Instance, score: Floats, unit: Floats) -> FeasibleSet
     >>> space.share.shape
     (2,)
     """
-    if instance.plain:
-        return pair_set(instance, score, unit)
     return ruled_set(lower(instance, score), unit)
 
 
-def pair_set(instance: Instance, score: Floats, unit: Floats) -> FeasibleSet:
-    """The feasible set of an instance without own rules; parameters as of `feasible_set`."""
-    import cvxpy as cp
-
-    n, i = instance.pairs
-    pair_unit = unit[n] / score[n, i]
-    y = cp.Variable(len(n), nonneg=True, name="y")
-    usage, rows = usage_matrix(instance)
-    capacity = (usage.multiply(pair_unit[None, :]).tocsr() @ y <= 1).set_label("capacity")
-    most, limited = limit_matrix(instance)
-    limits = None
-    if len(limited):
-        limits = (most.multiply(pair_unit[None, :]).tocsr() @ y <= 1).set_label("limit")
-    entries = (np.ones(len(n)), (n, np.arange(len(n))))
-    of_user = _sparse(entries, (instance.shape[0], len(n)))
-    return FeasibleSet(y, of_user @ y, capacity, limits, rows, limited, pair_unit)
-
-
-@dataclass(frozen=True)
-class RuledSet:
-    """All linear rules of an instance with groups, quotas or modes (`formulas.lowered`).
-
-    Parameters
-    ----------
-    y : cvxpy variable (P,), tasks of each column in units of `unit[n] / score`.
-    share : cvxpy expression (N,), s_n / unit_n.
-    rules : the rows, each in its typical amount. flows : bounds of what is lent, None without.
-    pair_unit : (P,) tasks in one unit of y. low : the rules.
-    """
-
-    y: Any
-    share: Any
-    rules: Any
-    flows: Any
-    pair_unit: Floats
-    low: Lowered
-
-    @property
-    def constraints(self) -> list[Any]:
-        """The cvxpy constraints of the set; y >= 0 is part of the variable."""
-        return [self.rules] if self.flows is None else [self.rules, *self.flows]
-
-
-def ruled_set(low: Lowered, unit: Floats) -> RuledSet:
+def ruled_set(low: Lowered, unit: Floats) -> FeasibleSet:
     """The set of all rules, with shares counted in `unit` (N,)."""
     import cvxpy as cp
 
     count, flows = low.columns, len(low.low)
     pair_unit = unit[low.owner] / low.score
     y = cp.Variable(count, nonneg=True, name="y")
-    rows = low.matrix.multiply(1.0 / low.unit[:, None]).tocsr()
+    order = low.by_server
+    rows = low.matrix.multiply(1.0 / low.unit[:, None]).tocsr()[order]
     used = rows[:, :count].multiply(pair_unit[None, :]).tocsr() @ y
     bounds = None
     if flows:
@@ -159,8 +105,8 @@ def ruled_set(low: Lowered, unit: Floats) -> RuledSet:
         least, most = np.flatnonzero(np.isfinite(low.low)), np.flatnonzero(np.isfinite(low.high))
         bounds = [lent[least] >= low.low[least], lent[most] <= low.high[most]]
     of_user = _sparse((np.ones(count), (low.owner, np.arange(count))), (low.shape[0], count))
-    rules = (used <= low.rhs / low.unit).set_label("rules")
-    return RuledSet(y, of_user @ y, rules, bounds, pair_unit, low)
+    rules = (used <= (low.rhs / low.unit)[order]).set_label("rules")
+    return FeasibleSet(y, of_user @ y, rules, bounds, pair_unit, low)
 
 
 @dataclass(frozen=True)
@@ -182,7 +128,7 @@ class Program:
     """
 
     objective: Any
-    space: FeasibleSet | RuledSet
+    space: FeasibleSet
     definition: list[Any] = field(default_factory=list)
 
     def tasks(self, instance: Instance) -> Any:
@@ -232,7 +178,7 @@ class Heights:
     definition : further constraints that always hold.
     """
 
-    space: FeasibleSet | RuledSet
+    space: FeasibleSet
     of: Any
     weight: Floats
     definition: list[Any] = field(default_factory=list)

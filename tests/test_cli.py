@@ -13,7 +13,7 @@ import pytest
 
 import fairopt as fo
 from fairopt import cli, errors
-from fairopt.commands import COMMANDS, notion_names
+from fairopt.commands import COMMANDS, notion_options
 from fairopt.formulas.parameters import RULES
 from fairopt.notions import NOTIONS, make
 from fairopt.properties import searching, strategy_proof
@@ -165,10 +165,10 @@ def test_other_names_lead_to_the_notion_with_a_message(model, typed, name, param
 
 
 def test_every_other_name_is_a_notion_with_parameters_it_takes():
-    for name, parameters in notion_names.OTHERS.values():
+    for name, parameters in notion_options.OTHERS.values():
         needed = {"alpha": 1} if name == "alpha-fair" else {}
         assert make(name, **parameters, **needed).name == name
-    assert not set(notion_names.OTHERS) & {n.replace("-", "") for n in NOTIONS}
+    assert not set(notion_options.OTHERS) & {n.replace("-", "") for n in NOTIONS}
 
 
 def test_a_sweep_knows_other_names(model, capsys):

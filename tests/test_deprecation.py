@@ -60,9 +60,17 @@ def test_it_is_shown_by_default() -> None:
 
 def test_nothing_stays_beyond_the_version_that_drops_it() -> None:
     here = tuple(map(int, fo.__version__.split(".")[:2]))
-    use = re.compile(r'(?:deprecated|renamed)\(\s*"[\d.]+",\s*"(\d+)\.(\d+)"')
+    use = re.compile(
+        r'(?:(?:deprecated|renamed)\(|warn\(\s*"[\w.]+",)\s*"[\d.]+",\s*"(\d+)\.(\d+)"'
+    )
     for path in PACKAGE.rglob("*.py"):
         if path.name == "deprecation.py":
             continue
         for major, minor in use.findall(path.read_text(encoding="utf-8")):
             assert (int(major), int(minor)) > here, path
+
+
+def test_the_row_of_propositions_has_its_new_name() -> None:
+    with pytest.warns(FairoptDeprecationWarning, match="write fairopt.propositions.TrialRow") as w:
+        assert fo.propositions.Row is fo.propositions.TrialRow
+    assert w[0].filename == __file__

@@ -10,7 +10,7 @@ import pytest
 import fairopt as fo
 from fairopt import criteria
 from fairopt.notions import Notion
-from fairopt.program import feasible_set, limit_matrix, usage_matrix
+from fairopt.program import feasible_set, usage_matrix
 
 MODELS = ["edge/limits", "edge/demand-by-server", "edge/zero-capacity", "edge/servers-only-some"]
 NOTIONS = [fo.Throughput(), fo.ProportionalFair("drf"), *(fo.AlphaFair(a) for a in (0, 0.5, 1, 7))]
@@ -78,12 +78,14 @@ def test_the_set_is_the_instance_s_own(name: str) -> None:
     # every row that somebody uses is there
     used = inst.used(tasks) > 0
     assert set(zip(server, resource, strict=True)) == set(zip(*np.nonzero(used), strict=True))
-    most, limited = limit_matrix(inst)
+    limited = space.limited
     assert list(limited) == list(np.flatnonzero(np.isfinite(inst.limit)))
-    np.testing.assert_allclose(
-        most @ tasks[inst.pairs], tasks.sum(axis=1)[limited] / inst.limit[limited], rtol=1e-12
-    )
-    assert (space.limits is None) == (len(limited) == 0)
+    # the rows of the constraint: parts of capacities, then of limits
+    rows = np.empty(space.rules.size)
+    rows[space.low.by_server] = space.rules.args[0].value
+    running = tasks.sum(axis=1)[limited] / inst.limit[limited]
+    np.testing.assert_allclose(rows, np.concatenate([part, running]), rtol=1e-12)
+    assert space.flows is None
 
 
 def test_a_program_of_other_arguments_is_named() -> None:

@@ -15,8 +15,8 @@ from benchmarks.conformance.preemption import preempted
 from fairopt.connect.readers.kueue import QueueNode, QuotaCell
 from fairopt.connect.readers.kueue_share import KueueTree
 from fairopt.files.quantities import quantity
-from fairopt.overtime import karma
-from fairopt.overtime.finish import finish_time_fairness
+from fairopt.overtime import rules
+from fairopt.overtime.measured import finish_time_fairness
 from fairopt.overtime.products import kueue_decay, kueue_usage
 from fairopt.overtime.states import KINDS, LedgerState, Memory
 from fairopt.overtime.tree import classic, fair_tree
@@ -201,7 +201,7 @@ def _karma() -> Iterator[Row]:
                 for key in ("demand", "credits_before", "allocation")
             )
             promised = np.full(len(users), float(run["guaranteed"]))
-            fluid = karma.divide(wants, before, promised, run["total"]).held
+            fluid = rules.divide(wants, before, promised, run["total"]).held
             holds = (theirs == np.floor(fluid + 1e-9)) | (theirs == np.ceil(fluid - 1e-9))
             name = f"{run['total']} blocks, {len(users)} users, slice {t + 1}"
             words = "equal" if np.allclose(fluid, theirs) else "rounded"

@@ -15,7 +15,7 @@ import numpy as np
 from fairopt.formulas.doubles import exact_product, exact_sum, halves, product
 from fairopt.instance import Floats, Ints
 
-FEW = 100
+FEW_ENTRIES = 100
 """entries up to which rows are summed one by one, which is exact"""
 SURE = 2.0**-96
 """part of the sum of all terms by which a sum of more entries of two floats may be wrong; what is
@@ -96,7 +96,7 @@ class ExactSums:
 
     def left(self, whole: Floats, amount: Floats) -> tuple[Floats, Floats]:
         """(G,) whole (G,) less the sums at amounts (k, A), and (G,) its error."""
-        if len(self.rows) <= FEW or len(amount) > 2:
+        if len(self.rows) <= FEW_ENTRIES or len(amount) > 2:
             return self._one_by_one(whole, amount), np.zeros(len(whole))
         given = amount if self.at is None else amount[:, self.at]
         high, low = product(self.factor, self._halves, given[0])

@@ -27,7 +27,7 @@ DIGITS = 4_000
 """most binary digits of the denominator of an unknown that is written out"""
 STEPS = 40
 """most corrections; each finds some forty digits"""
-MANY, MOST_UNKNOWNS = 1_000, 50_000
+MANY_UNKNOWNS, MOST_UNKNOWNS = 1_000, 50_000
 """unknowns from which factors are looked at before the inverse; of more rounding is not counted"""
 SLICE = 128
 """rows of the inverse at a time"""
@@ -207,7 +207,7 @@ class ScaledSystem:
         where G is the sum of each row, all roundings counted.
         """
         size = len(left)
-        if size > MANY and (quick := self._by_factors(left, more)) is not None:
+        if size > MANY_UNKNOWNS and (quick := self._by_factors(left, more)) is not None:
             return quick
         gross, turned = abs(self.matrix).T.tocsr(), self.matrix.T.tocsr()
         most = int(np.diff(self.matrix.indptr).max())

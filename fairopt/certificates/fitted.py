@@ -9,7 +9,7 @@ from fairopt.instance import Floats, Ints
 
 MOST_ENTRIES = 4_000_000
 """entries of the matrix up to which prices are fitted"""
-FEW = 600
+FEW_COLUMNS = 600
 """columns up to which those that hold nothing are looked at"""
 NOTHING = 1e-9
 """part of a share up to which a column holds nothing"""
@@ -44,7 +44,7 @@ def fitted(question: Question, held: Ints, x: Floats, value: Floats, price: Floa
         return _own_pulls(question, held, x[some], value, price)
     row, each, entry = columns.entries(held)
     tasks = len(held)
-    if columns.count <= FEW:
+    if columns.count <= FEW_COLUMNS:
         every = np.arange(columns.count)
         others = np.setdiff1d(every[columns.open(every)], held)
         held = np.concatenate([held, others])

@@ -13,7 +13,7 @@ from fairopt.certificates.by_entries import Entries, entries, least, profit
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats, Ints
 
-FEW = 20
+FEW_PRICED = 20
 """rows have a price if they are this part of all, or less, and costs are added up row by row"""
 DENSE = 20_000
 """entries of a matrix up to which it is kept with those that are 0"""
@@ -133,7 +133,7 @@ class Listed:
 
     def _dear(self, price: Floats) -> tuple[Ints, Floats]:
         on = np.flatnonzero(price)
-        if self.shut.any() or len(on) * FEW > len(price):
+        if self.shut.any() or len(on) * FEW_PRICED > len(price):
             cost = self.cost(price)
             at = np.flatnonzero(cost)
             return at, cost[at]

@@ -18,7 +18,7 @@ from fairopt.instance import Floats
 Step = tuple[Floats, Floats, Floats]
 """more of the columns that move, of the prices of the rows, of values (`steps`)"""
 M = TypeVar("M", bound=Any)
-FEW = 100
+FEW_PINNED = 100
 """fewer are left where they are"""
 
 
@@ -33,7 +33,7 @@ def left_out(wanted: M) -> tuple[M, Callable[[Step], Step]]:
     # a column pinned twice is left where it is
     twice = np.bincount(wanted.each[mine], minlength=held) > 1
     mine = mine[~twice[wanted.each[mine]]]
-    if len(mine) < FEW:
+    if len(mine) < FEW_PINNED:
         return wanted, lambda step: step
     row, column, entry = wanted.row[mine], wanted.each[mine], wanted.entry[mine]
     moved = np.zeros(held)

@@ -29,7 +29,7 @@ from fairopt.certificates.question import Question
 from fairopt.certificates.search import ROOMS, SearchFound, search
 from fairopt.instance import Floats, Ints
 
-MANY, FEWER = 10_000, 4
+MANY_COLUMNS, FEWER = 10_000, 4
 """columns from which servers of the same price are looked for; so many times fewer prices than
 servers are few"""
 SAME_PRICE = 1e-7
@@ -128,7 +128,7 @@ def _judged(question: Question, columns: Grid, begun: Place, enough: float) -> S
 def _grid(question: Question) -> Grid | None:
     """The columns, where they are many, and nothing but servers stops users."""
     columns = question.columns
-    if not isinstance(columns, Grid) or columns.count < MANY or columns.demand.ndim > 2:
+    if not isinstance(columns, Grid) or columns.count < MANY_COLUMNS or columns.demand.ndim > 2:
         return None
     free = question.pulls is None and not (question.bounded or len(columns.limited))
     return columns if free else None

@@ -36,12 +36,12 @@ KNOWN = 1e-7
 """a bound with which the search is not begun again"""
 FEWER = 3
 """steps that bring no row closer, on fewer columns than an answer has"""
-MANY = 500
+MANY_USERS = 500
 """users from whom columns leave one by one, while nothing is proved that is nearer"""
 SETTLING = 8
 """steps for each float of a number until all its digits are there, and steps that bring nothing"""
 GAIN, SLOW = 1e3, 2
-"""the factor by which a step of MANY users brings the conditions nearer at the least; steps that
+"""the factor by which a step of MANY_USERS brings the conditions nearer at the least; steps that
 bring less"""
 ROOMS = 1.0, 1e-9, 1e-14
 """largest part left of a row that is full at the optimum, one after another"""
@@ -84,7 +84,7 @@ def search(
     most = STEPS if parts == 2 else STEPS + 4 * parts
     # of many columns few leave in a step: as long as that brings rows closer there may be more
     most = most if tries >= STEPS else 2 * most
-    many = question.users > MANY and len(rooms) > 1
+    many = question.users > MANY_USERS and len(rooms) > 1
     patience = 1 if parts == 2 and question.pulls is None and not many else 3
     with np.errstate(all="ignore"):
         for here, room, hopes in _begins(question, answer, parts, rooms, tries):
@@ -156,7 +156,7 @@ def _settled(
     parts = len(point.place.price)
     settled, least, since = point, np.inf, 0
     # of many users digit by digit takes long: then the active set is not that of the optimum
-    gains, most = (1 / GAIN, SLOW) if question.users > MANY else (0.5, SETTLING)
+    gains, most = (1 / GAIN, SLOW) if question.users > MANY_USERS else (0.5, SETTLING)
     for _ in clock.steps(SETTLING * parts):
         after, off = refined(question, settled)
         if after is None:

@@ -19,7 +19,7 @@ from fairopt.certificates.meant.lots import Lot
 from fairopt.certificates.search_tasks import regular_part
 from fairopt.instance import Bools, Floats
 
-FEW = 8
+FEW_COLUMNS = 8
 """columns of a row that are looked at first"""
 
 
@@ -81,7 +81,7 @@ def _few(case: ExactCase, rows: Sequence[int], must: Sequence[int]) -> list[int]
     """Of each row some columns: equations of these mostly determine all prices."""
     many, found = dict.fromkeys(rows, 0), list[int]()
     for c in must:
-        mine = [k for k in case.column[c] if many.get(k, FEW) < FEW]
+        mine = [k for k in case.column[c] if many.get(k, FEW_COLUMNS) < FEW_COLUMNS]
         if mine:
             found.append(c)
         for k in mine:

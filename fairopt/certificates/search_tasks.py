@@ -16,7 +16,7 @@ from fairopt.instance import Floats, Ints
 
 RANK = 1e-10
 """part of an equation, measured at the answer, that others leave of it, and which counts as none"""
-MANY, FEW = 3_000, 6
+MANY_COLUMNS, FEW_EACH = 3_000, 6
 """used columns from which only some are to be determined; of each user and row so many at first"""
 SMALL = 1e-6
 """part of a row by which flows near 0 are measured"""
@@ -55,7 +55,7 @@ def tasks_of(
         rows_of = [k for k in (*must, *may) if not case.row[k].keys().isdisjoint(now)]
         most = sum(k in priced for k in rows_of)
         of = (groups, floored)
-        here = _large(search, here, given, rows_of) if len(here) > MANY else here
+        here = _large(search, here, given, rows_of) if len(here) > MANY_COLUMNS else here
         matrix, size, ties = _matrix(search, here, given, of, rows_of, links, levels)
         # a user of no column tells the level of its group alone
         known = {g: n for g, users in enumerate(groups) for n in users if ties[n] is None}
@@ -92,7 +92,7 @@ def tasks_of(
 
 def at_most(columns: int, users: int, rows: int) -> int:
     """Of columns in use how many are looked at, at most."""
-    return columns if columns <= MANY else min(columns, FEW * (users + rows))
+    return columns if columns <= MANY_COLUMNS else min(columns, FEW_EACH * (users + rows))
 
 
 def _large(
@@ -106,7 +106,10 @@ def _large(
     part = low.matrix.tocsr()[np.array(rows)][:, columns].tocoo()
     (row, place), paid = part.coords, np.abs(part.data) * given[columns[part.coords[1]]]
     worth, every = low.score[columns] * given[columns], np.arange(len(columns))
-    found = {*_first(row, paid, place, FEW), *_first(low.owner[columns], worth, every, FEW)}
+    found = {
+        *_first(row, paid, place, FEW_EACH),
+        *_first(low.owner[columns], worth, every, FEW_EACH),
+    }
     keep = {int(columns[j]) for j in found}
     return [c for c in used if c >= tasks or c in keep]
 

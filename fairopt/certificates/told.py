@@ -29,18 +29,18 @@ from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.instance import Bools, Floats, Ints
 
 HOPELESS = 8
-"""steps of a search of more than FEW that bring nothing nearer, after which it is ended"""
+"""steps of a search of more than FEW_USERS that bring nothing nearer, after which it is ended"""
 SOON = 3
 """the same of a search that is given up soon"""
-FEW, MORE, MOST_BOUNDED = 500, 3_000, 100_000
+FEW_USERS, MORE, MOST_BOUNDED = 500, 3_000, 100_000
 """users and rows up to which other prices are tried; up to which more than two floats are; the same
 where two floats prove something of everybody"""
 CLOSE = ((50_000, 2e-7), (0, 1e-8))
-"""bounds that are enough of more users than FEW, by the least number of users"""
+"""bounds that are enough of more users than FEW_USERS, by the least number of users"""
 MOST_PARTS = 16
 """floats of a number at most: with more, money would underflow"""
 SOME = 4
-"""floats at most of more users and rows than FEW"""
+"""floats at most of more users and rows than FEW_USERS"""
 CLEAR = 1.01
 """what a share is off by at most, in what it is off by at least, that needs no other search"""
 SINGLY = 8
@@ -86,7 +86,7 @@ def told(
 
 def few(question: Question) -> bool:
     """Whether other prices are tried, and as many floats as are needed."""
-    return _size(question) <= FEW
+    return _size(question) <= FEW_USERS
 
 
 def _size(question: Question) -> int:

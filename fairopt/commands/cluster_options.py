@@ -132,10 +132,10 @@ def problem_or_queues(
 def _problem(
     found: ClusterRecord, files: Sequence[str], given: Mapping[str, Any]
 ) -> ClusterProblem:
-    from fairopt.connect.cluster import kinds
+    from fairopt.connect.cluster import nodes
     from fairopt.connect.plan import problem as problems
 
-    cards = [kinds.parsed(text) for text in given["gpu_kinds"]]
+    cards = [nodes.parsed(text) for text in given["gpu_kinds"]]
     source = " and ".join(storage.source_name(path) for path in files)
     made = problems.problem(replace(found, cards=given["cards"]), cards, given["see"], source)
     for name in given["cards"]:

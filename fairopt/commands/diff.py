@@ -22,13 +22,13 @@ def command(before: str, after: str, as_json: bool, path: str | None) -> int:
     """
     both = asked.replays(before, after)
     if both is not None:
-        from fairopt.report import replay_beside
+        from fairopt.report import replay_text
 
-        beside = replay_beside.beside(both[0], both[1])
+        beside = replay_text.beside(both[0], both[1])
         dump = storage.encoded(beside)
         if path is not None:
             storage.write_text(path, dump + "\n")
-        output.to_stdout(dump if as_json else replay_beside.words(beside))
+        output.to_stdout(dump if as_json else replay_text.beside_words(beside))
         return 0
     from fairopt.auditing.between import differences
     from fairopt.report.audit_text import differences_text

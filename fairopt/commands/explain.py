@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fairopt.commands import asked, complete, notion_options, output, progress
-from fairopt.commands.grouped import Grouped
+from fairopt.commands.lazy import Grouped
 
 SCHEMA = "fairopt/explain/v1"
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from fairopt import storage
-from fairopt.commands import quiet
+from fairopt.commands.lazy import asked_quiet
 from fairopt.errors import printable
+
+if TYPE_CHECKING:
+    from fairopt.allocation import Allocation
 
 
 def early(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
@@ -42,7 +47,7 @@ def to_stderr(line: str) -> None:
 
 def remark(line: str) -> None:
     """Print to stderr what is good to know; with --quiet it is left out."""
-    if not quiet.asked():
+    if not asked_quiet():
         to_stderr(line)
 
 
@@ -58,3 +63,20 @@ def journal_told() -> Iterator[None]:
 def to_stdout(text: str) -> None:
     """Write `text` to stdout, with one newline at its end."""
     storage.write_text(storage.STDIN, text.rstrip("\n") + "\n")
+
+
+KKT_SCHEMA = "fairopt/kkt/v1"
+
+
+def kkt_out(answer: Allocation, title: str, accepted: bool, whole: bool, as_json: bool) -> None:
+    """Print the tables of the answer."""
+    from fairopt import kkt
+
+    if as_json:
+        found = [table.plain() for table in kkt.tables(answer)]
+        data = {"schema": KKT_SCHEMA, "notion": answer.notion, "tables": found}
+        to_stdout(json.dumps(data))
+        return
+    from fairopt.report.kkt_text import kkt_text
+
+    to_stdout(kkt_text(answer, title, accepted, whole))

@@ -99,9 +99,9 @@ def command(
         _fits(kind, (*ANSWER, MOVES), "a plan")
         rows = plan_rows.loads(content, source)
         if kind == MOVES:
-            from fairopt.report import plot_moves
+            from fairopt.report import plot_simulated
 
-            plot_moves.plot(plan_rows.frontier(rows, source), path, style, size)
+            plot_simulated.plot_moves(plan_rows.frontier(rows, source), path, style, size)
             return 0
         answer = answers.loads(json.dumps(rows["answer"]), source)
         plot_answer.plot(answer, path, kind or ANSWER[0], style, size)
@@ -115,11 +115,11 @@ def command(
         plot_compare.plot(checked_rows(data, source), path, style, size)
     elif schema == "fairopt/replay/v1":
         _fits(kind, (), "a replay")
-        from fairopt.report import plot_debt
+        from fairopt.report import plot_simulated
         from fairopt.report.html.replay_data import checked
 
         found = checked(data, source)
-        plot_debt.plot({found["policy"]: found}, path, style, size)
+        plot_simulated.plot_debt({found["policy"]: found}, path, style, size)
     else:
         wanted = "an answer, a plan, a sweep, a comparison or a replay"
         raise BadInput([Fault("schema", repr(schema), wanted)], source)
@@ -136,11 +136,12 @@ def _replays(
     size: tuple[float, float] | None,
 ) -> None:
     """Draw replays of the same users side by side, each under its policy."""
-    from fairopt.report import plot_debt
+    from fairopt.report import plot_simulated
     from fairopt.report.html import replay_data
+    from fairopt.report.plot_data import PANELS
 
-    if len(others) >= plot_debt.PANELS:
-        wanted = f"at most {plot_debt.PANELS}"
+    if len(others) >= PANELS:
+        wanted = f"at most {PANELS}"
         raise UsageError(f"plot: found {1 + len(others)} replays; wanted {wanted}")
     found = [replay_data.checked(replay_data.replay_of(data, source), source)]
     for name in others:
@@ -159,7 +160,7 @@ def _replays(
         titles = [f"{title} ({name})" for title, name in zip(titles, names, strict=True)]
     if len(set(titles)) < len(titles):
         raise UsageError("plot: found one replay twice; wanted each once")
-    plot_debt.plot(dict(zip(titles, found, strict=True)), path, style, size)
+    plot_simulated.plot_debt(dict(zip(titles, found, strict=True)), path, style, size)
 
 
 def _fits(kind: str | None, kinds: tuple[str, ...], what: str) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 
-from fairopt.commands import quiet
+from fairopt.commands.lazy import asked_quiet
 
 
 def _looked_at() -> bool:
     """Whether somebody sees stderr and did not ask for quiet."""
-    return sys.stderr is not None and sys.stderr.isatty() and not quiet.asked()
+    return sys.stderr is not None and sys.stderr.isatty() and not asked_quiet()
 
 
 @contextmanager

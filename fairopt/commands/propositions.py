@@ -13,7 +13,7 @@ from fairopt.commands import output, sweep_workers, work
 from fairopt.errors import NotCertified
 
 if TYPE_CHECKING:
-    from fairopt.propositions.row import Row
+    from fairopt.propositions.trials import TrialRow
 
 SCHEMA = "fairopt/propositions/v1"
 FORMATS = ("terminal", "markdown", "latex", "csv")
@@ -149,7 +149,7 @@ def _listed(names: tuple[str, ...]) -> str:
     return "\n".join(lines)
 
 
-def _table(rows: list[Row], saved: dict[str, Path], form: str) -> str:
+def _table(rows: list[TrialRow], saved: dict[str, Path], form: str) -> str:
     from fairopt.filling.compared import text
 
     head = ["statement", "source", "held", "undecided", "worst margin", "verdict"]
@@ -180,7 +180,7 @@ def _table(rows: list[Row], saved: dict[str, Path], form: str) -> str:
     )
 
 
-def _verdict(row: Row, file: Path | None) -> str:
+def _verdict(row: TrialRow, file: Path | None) -> str:
     """The verdict of a row, with the file or the size of its counterexample."""
     reading = f"{row.reading}, " if row.reading else ""
     if row.counterexample is None:
@@ -192,7 +192,7 @@ def _verdict(row: Row, file: Path | None) -> str:
     return f"needed: {where}" if row.without else f"{reading}refuted: {where}"
 
 
-def _plain(row: Row, file: Path | None) -> dict[str, Any]:
+def _plain(row: TrialRow, file: Path | None) -> dict[str, Any]:
     """A row as JSON data; margins that are not finite are null."""
     from fairopt.files.tables import tables_of
 

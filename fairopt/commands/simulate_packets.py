@@ -130,9 +130,9 @@ def _fixed(
 ) -> int:
     """Packets and fluid of a population that does not change, side by side."""
     from fairopt.commands.simulate import SCHEMA
-    from fairopt.dynamics.loads import pool_parts
     from fairopt.dynamics.packets import packet_rates
     from fairopt.dynamics.rates import class_rates
+    from fairopt.dynamics.stability import pool_parts
     from fairopt.filling.compared import text
 
     users = problem.instance.users

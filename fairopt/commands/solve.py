@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from fairopt import files
-from fairopt.commands import complete, conditions, notion_options, output, progress
-from fairopt.commands.grouped import Grouped
+from fairopt.commands import complete, notion_options, output, progress
+from fairopt.commands.lazy import Grouped
 from fairopt.errors import NotCertified
 
 
@@ -131,7 +131,7 @@ def command(
     if path is not None:
         files.save(answer, path)
     if kkt:
-        conditions.out(answer, problem.title or problem.name, complaint is None, whole, as_json)
+        output.kkt_out(answer, problem.title or problem.name, complaint is None, whole, as_json)
     elif as_json:
         output.to_stdout(files.dumps(answer))
     else:

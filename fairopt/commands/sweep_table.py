@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from fairopt import storage
-from fairopt.commands import notion_names, notion_options, output
+from fairopt.commands import notion_options, output
 from fairopt.errors import BadInput, Fault, MissingExtra, UsageError
 from fairopt.files import Model
 from fairopt.instance import Instance
@@ -34,7 +34,7 @@ def points(
     axes, faults = axes_of(over)
     if name is not None:
         swept = {axis.name for axis in axes}
-        name, named = notion_names.meant(name, given)
+        name, named = notion_options.meant(name, given)
         given = {key: value for key, value in named.items() if key in given or key not in swept}
     for axis in axes:
         if axis.name in given:

@@ -10,7 +10,7 @@ import click
 from fairopt import files, storage
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
-from fairopt.commands import asked, conditions
+from fairopt.commands import asked, output
 from fairopt.commands.output import as_json, to_stderr, to_stdout
 from fairopt.errors import NotCertified, UsageError
 from fairopt.files.answers import LARGEST_ANSWER
@@ -83,7 +83,7 @@ def command(
     shares = _in_fractions(answer) if exact else ""
     certificate = certify(answer, tolerance=tolerance)
     if kkt:
-        conditions.out(answer.with_(certificate=certificate), "", True, False, as_json)
+        output.kkt_out(answer.with_(certificate=certificate), "", True, False, as_json)
     elif as_json:
         to_stdout(files.dumps(answer.with_(certificate=certificate)))
     else:

@@ -8,7 +8,7 @@ import click
 
 from fairopt import files
 from fairopt.commands import complete, notion_options, output, progress
-from fairopt.commands.grouped import Grouped
+from fairopt.commands.lazy import Grouped
 from fairopt.errors import NotCertified, UsageError
 
 if TYPE_CHECKING:

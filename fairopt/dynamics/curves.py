@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from fairopt import threads
-from fairopt.dynamics.loads import mix_of, pool_parts, rho_of
 from fairopt.dynamics.lying import Others
 from fairopt.dynamics.markov import STATES, service_rates
 from fairopt.dynamics.rates import NAMED
 from fairopt.dynamics.replications import Piece, Progress, run
+from fairopt.dynamics.stability import mix_of, pool_parts, rho_of
 from fairopt.errors import BadInput, Fault, SolverFailure, UsageError
 from fairopt.instance import Instance
 from fairopt.notions import AlphaFair, Notion, make

@@ -31,10 +31,10 @@ import numpy as np
 
 from fairopt.dynamics import needed
 from fairopt.dynamics import packet_loop as at
-from fairopt.dynamics.loads import pool_parts
 from fairopt.dynamics.packet_run import RULES, SLOTS, PacketRun
 from fairopt.dynamics.replications import Progress, generator
 from fairopt.dynamics.runs import Runs, over_loads, whole_numbers
+from fairopt.dynamics.stability import pool_parts
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.instance import Floats, Instance, Ints
 

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.dynamics import judging
-from fairopt.dynamics.judging import overrun
 from fairopt.dynamics.rate_formulas import bmf, bmf_two, drf, pf, pf_two
 from fairopt.errors import BadInput, Fault, SolverFailure
 from fairopt.instance import Floats, Instance
@@ -120,7 +118,7 @@ def class_rates(requirements: Floats, states: Any, notion: Any) -> Floats:
     they are set in turn (the rule "levels" of `BottleneckMaxFair`). Alpha-fairness over one
     or two resources by bisection on the ratio of the prices. Any other notion is solved and
     certified state by state, by `fairopt.solve`. Every state is judged by the definition of its
-    notion (fairopt.dynamics.judging), whatever way its rates were found.
+    notion, whatever way its rates were found.
 
     Parameters
     ----------
@@ -146,7 +144,7 @@ def class_rates(requirements: Floats, states: Any, notion: Any) -> Floats:
     for rows in blocks(len(number)):
         found[rows], price = batch(requirements, number[rows])
         off = _off(requirements, number[rows], found[rows], price, meant)
-        if not off.max(initial=0.0) <= judging.TOLERANCE:  # also where it is no number
+        if not off.max(initial=0.0) <= TOLERANCE:  # also where it is no number
             k = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
             state = ", ".join(f"{n:g}" for n in number[rows][k])
             raise SolverFailure(f"{meant.name}: rates of state ({state}) are off by {off[k]:.2g}")
@@ -160,10 +158,10 @@ def _off(
     if price is not None and isinstance(notion, AlphaFair):
         return off(part, number, rates, price, notion.alpha)
     if price is not None:
-        return judging.priced(part, number, rates, price)
+        return priced(part, number, rates, price)
     dominant = notion == NAMED["drf"]
     measure = np.broadcast_to(part.max(axis=1)[:, None], part.shape) if dominant else part
-    return judging.bottlenecks(part, number, rates, measure)
+    return bottlenecks(part, number, rates, measure)
 
 
 def batched(requirements: Floats, notion: Notion) -> Batch | None:
@@ -213,3 +211,58 @@ def solved(part: Floats, number: Floats, notion: Notion) -> Floats:
         rates[row] = np.bincount(owner, totals, minlength=len(state))
     found[:] = rates[of.reshape(-1)]
     return found
+
+
+# Whether rates of many states at once are fair: each state by the definition of its notion.
+#
+# What is judged is a residual of every state, relative to each class's own rate; it knows nothing
+# of how the rates were found.
+
+
+TOLERANCE = 1e-6
+"""rates of a state further from its definition are no answer"""
+
+
+def overrun(part: Floats, rates: Floats) -> Floats:
+    """(S,) by how much the fullest resource is more than full."""
+    used: Floats = (rates @ part).max(axis=1) - 1.0
+    return used
+
+
+def bottlenecks(part: Floats, number: Floats, rates: Floats, measure: Floats) -> Floats:
+    """(S,) how far a state is from "everybody has a full resource of which nobody holds more".
+
+    Parameters
+    ----------
+    part : (K, R). number, rates : (S, K).
+    measure : (K, R), what counts as holding: `part` itself for bottleneck max fairness, the
+        dominant part for DRF; not read where `part` is 0.
+    """
+    there = number > 0
+    one = np.divide(rates, number, out=np.zeros_like(rates), where=there)
+    left = 1.0 - rates @ part
+    best = np.full(number.shape, np.inf)
+    for j in range(part.shape[1]):
+        needs = np.flatnonzero(part[:, j] > 0)
+        held = one[:, needs] * measure[needs, j]
+        most = held.max(axis=1, initial=0.0)[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            above = np.where(held > 0, most / held - 1.0, np.inf)
+        best[:, needs] = np.minimum(best[:, needs], np.maximum(above, left[:, j, None]))
+    worst: Floats = np.where(there, best, -np.inf).max(axis=1)
+    return np.maximum(worst, overrun(part, rates))
+
+
+def priced(part: Floats, number: Floats, rates: Floats, price: Floats) -> Floats:
+    """(S,) how far a state is from proportional fairness at these prices (S, R), any at all.
+
+    Everybody's rate is 1 over its cost, and what is not full costs nothing; prices are counted so
+    that each transaction pays 1.
+    """
+    there = number > 0
+    one = np.divide(rates, number, out=np.zeros_like(rates), where=there)
+    paid = np.where(there, np.abs(one * (price @ part.T) - 1.0), 0.0).max(axis=1)
+    total = np.where(there.any(axis=1), number.sum(axis=1), 1.0)
+    unfilled = (price * np.abs(1.0 - rates @ part)).sum(axis=1) / total
+    wrong: Floats = np.maximum(paid, np.maximum(unfilled, -price.min(axis=1) / total))
+    return np.maximum(wrong, overrun(part, rates))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairopt.dynamics import needed
-from fairopt.dynamics.loads import mix_of, pool_parts, rho_of
 from fairopt.dynamics.replications import Estimate, Piece, Progress, estimate, run
+from fairopt.dynamics.stability import mix_of, pool_parts, rho_of
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import Instance
 

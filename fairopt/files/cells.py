@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
 from typing import Any
 
 from fairopt import storage
 from fairopt.errors import BadInput
-from fairopt.files import dialect
 from fairopt.files.quantities import NoQuantity, quantity
 from fairopt.instance.reading import AMOUNT, MOST_FAULTS, Faults, known_keys, nearest, number
 
@@ -21,6 +20,35 @@ SEARCHED = 5
 """number of faults for which the nearest name is searched among thousands"""
 
 Row = tuple[int, dict[str, str]]
+
+
+class CsvText:
+    """A text in CSV: its `header`, which the reader may rename, and its rows, with spaces around
+    cells taken away. `place` stands before the number of a line in messages."""
+
+    def __init__(self, content: str, place: str, faults: Faults) -> None:
+        self.reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+        self.place, self.faults = place, faults
+        self.header: list[str] = next(self._read(), [])
+
+    def _read(self) -> Iterator[list[str]]:
+        try:
+            for cells in self.reader:
+                yield [cell.strip() for cell in cells]
+        except csv.Error as error:
+            self._wrong(f"text not in CSV ({error})", "a CSV file")
+
+    def _wrong(self, found: str, wanted: str) -> None:
+        self.faults.add(f"{self.place}line {self.reader.line_num}", found, wanted)
+
+    def rows(self) -> Iterator[Row]:
+        """Line number and cells by column; lines without any are left out."""
+        for cells in filter(None, self._read()):
+            if len(cells) == len(self.header):
+                yield self.reader.line_num, dict(zip(self.header, cells, strict=True))
+            else:
+                columns = f"{len(self.header)}, one for each column"
+                self._wrong(f"{len(cells)} cells", columns)
 
 
 def rows(
@@ -48,38 +76,26 @@ def rows(
                 fault.wanted,
             )
         return
-    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
-    try:
-        header = [column.strip() for column in next(reader, [])]
-        header = dialect.renamed(header, known, whose or name)
-        if len(header) == 1 and (mark := next((m for m in ";\t" if m in header[0]), "")):
-            faults.add(name, f"columns divided by {mark!r}", "columns divided by commas")
-            return
-        # the file as a whole is at fault: one fault, not one per row
-        bad = [c for c in needed if c not in header]
-        bad += [c for k, c in enumerate(header) if c in header[:k]]
-        for column in dict.fromkeys(header):
-            other = None if column in known else dialect.foreign(column, "solve")
-            if other:
-                faults.add(f"{name} columns.{column}", other, f"columns {', '.join(known)}")
-            else:
-                known_keys({column: None}, known, f"{name} columns", faults)
-        for column in dict.fromkeys(bad):
-            found = "no such column" if column not in header else "this column twice"
-            faults.add(f"{name} columns.{column}", found, f"columns {', '.join(known)}, each once")
-        if bad or any(c not in known for c in header):
-            return
-        for cells in reader:
-            if not cells:
-                continue
-            if len(cells) != len(header):
-                faults.add(
-                    f"{name} line {reader.line_num}", f"{len(cells)} cells", f"{len(header)}"
-                )
-                continue
-            yield reader.line_num, dict(zip(header, map(str.strip, cells), strict=True))
-    except csv.Error as error:
-        faults.add(f"{name} line {reader.line_num}", f"text not in CSV ({error})", "a CSV file")
+    table = CsvText(content, f"{name} ", faults)
+    table.header = header = renamed(table.header, known, whose or name)
+    if len(header) == 1 and (mark := next((m for m in ";\t" if m in header[0]), "")):
+        faults.add(name, f"columns divided by {mark!r}", "columns divided by commas")
+        return
+    # the file as a whole is at fault: one fault, not one per row
+    bad = [c for c in needed if c not in header]
+    bad += [c for k, c in enumerate(header) if c in header[:k]]
+    for column in dict.fromkeys(header):
+        other = None if column in known else foreign(column, "solve")
+        if other:
+            faults.add(f"{name} columns.{column}", other, f"columns {', '.join(known)}")
+        else:
+            known_keys({column: None}, known, f"{name} columns", faults)
+    for column in dict.fromkeys(bad):
+        found = "no such column" if column not in header else "this column twice"
+        faults.add(f"{name} columns.{column}", found, f"columns {', '.join(known)}, each once")
+    if bad or any(c not in known for c in header):
+        return
+    yield from table.rows()
 
 
 def named(
@@ -177,4 +193,51 @@ def value(cell: str) -> Any:
     return cell
 
 
-__all__ = ["LARGEST_TABLE", "amounts", "cell", "named", "pairs", "rows", "value"]
+# One dialect of CSV for `solve` and `plan`: the names that a column may have in either's tables.
+#
+# A user is also a team, a server a node, a limit the tasks wanted; the column `name` is the user in
+# users.csv and the server in servers.csv. Amounts may be quantities ("500m", "64Gi") everywhere,
+# and spaces around a cell are no part of it. A column that only one of the two knows is refused by
+# the other, with the name of the command that takes it.
+
+
+USER, SERVER, LIMIT = ("user", "team"), ("server", "node"), ("limit", "tasks")
+_NAMED = (("users", USER), ("teams", USER), ("servers", SERVER), ("nodes", SERVER))
+
+
+COMMAND = {
+    **dict.fromkeys(("group", "priority", "guarantee_tasks", "start"), "solve"),
+    **dict.fromkeys(("queue", "nodes", "gang", "at_least", "per_node", "out"), "plan"),
+}
+"""columns that only one command knows, and which"""
+_BEGINNINGS = ("label:", "spread:")
+"""of columns of `plan`"""
+
+
+def foreign(column: str, here: str) -> str | None:
+    """What a column is called that only a command other than `here` knows; None for all others."""
+    command = "plan" if column.startswith(_BEGINNINGS) else COMMAND.get(column, here)
+    return None if command == here else f"a column that only `fairopt {command}` takes"
+
+
+def renamed(header: Sequence[str], known: Collection[str], source: str = "") -> list[str]:
+    """The columns of a table as its reader calls them; others are left as they are.
+
+    Parameters
+    ----------
+    header : the columns as they stand in the file.
+    known : the columns as the reader calls them.
+    source : name of the file, as "users.csv": it says whose `name` is meant.
+    """
+    stem = PurePath(source).name.partition(".")[0]
+    whose = dict(_NAMED).get(stem)
+    found = list(header)
+    for alike in (USER, SERVER, LIMIT):
+        words = (*alike, "name") if alike == whose else alike
+        wanted = [word for word in words if word in known]
+        if len(wanted) == 1 and wanted[0] not in header:
+            found = [wanted[0] if word in words else word for word in found]
+    return found
+
+
+__all__ = ["CsvText", "LARGEST_TABLE", "amounts", "cell", "named", "pairs", "rows", "value"]

@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from fairopt.files import dialect
+from fairopt.files import cells
 from fairopt.instance import Bools, Floats
 
 Ints = NDArray[np.int64]
@@ -31,7 +31,7 @@ def columns(
     spaced = " " in content or "\t" in content or not content.isascii()
     try:
         header = [column.strip() for column in next(reader, [])]
-        header = dialect.renamed(header, known, stem)
+        header = cells.renamed(header, known, stem)
         if len(set(header)) != len(header) or not set(needed) <= set(header) <= set(known):
             yield None
             return

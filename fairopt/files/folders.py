@@ -17,7 +17,7 @@ from fairopt.errors import BadInput
 from fairopt.files import columns, own_rules, promises, quotas
 from fairopt.files.cells import LARGEST_TABLE, amounts, cell, named, pairs, value
 from fairopt.files.folder_writing import RESERVED, write_folder
-from fairopt.files.modes import read_modes
+from fairopt.files.quotas import read_modes
 from fairopt.instance.fields import CURVES
 from fairopt.instance.reading import AMOUNT, LIMIT, WHOLE, Faults, nearest
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -14,7 +12,7 @@ import numpy as np
 
 from fairopt import storage
 from fairopt.allocation.writing import SCHEMA
-from fairopt.files import cells, dialect
+from fairopt.files import cells
 from fairopt.instance import Floats, Instance, sealed
 from fairopt.instance.reading import AMOUNT, Faults, known_keys, nearest, number, shown, table
 
@@ -68,31 +66,20 @@ def held_of(given: Any, instance: Instance, place: str = "held") -> HeldTasks:
 
 
 def _csv(content: str, faults: Faults) -> Iterator[Row]:
-    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
-    try:
-        header = [cell.strip() for cell in next(reader, [])]
-        header = dialect.renamed(header, _NAMES)
-        missing = [name for name in ("user", "tasks") if name not in header]
-        for name in missing:
+    text = cells.CsvText(content, "", faults)
+    text.header = header = cells.renamed(text.header, _NAMES)
+    for name in ("user", "tasks"):
+        if name not in header:
             faults.add("line 1", f"no column {name}", "the columns user, server, tasks")
-        for name in header:
-            if name not in _COLUMNS or header.count(name) > 1:
-                wanted = nearest(name, _COLUMNS) if name not in _COLUMNS else "every column once"
-                faults.add("line 1", f"the column {name!r}", wanted)
-        if faults:
-            return
-        for line in reader:
-            place = f"line {reader.line_num}"
-            if not line:
-                continue
-            if len(line) != len(header):
-                faults.add(place, f"{len(line)} cells", f"{len(header)}, as in line 1")
-                continue
-            row: dict[str, Any] = dict(zip(header, map(str.strip, line), strict=True))
-            row["tasks"] = _number(row["tasks"], f"{place}, tasks", faults)
-            yield place, row
-    except csv.Error as error:
-        faults.add(f"line {reader.line_num}", f"text that is not CSV ({error})", WANTED)
+    for name in header:
+        if name not in _COLUMNS or header.count(name) > 1:
+            wanted = nearest(name, _COLUMNS) if name not in _COLUMNS else "every column once"
+            faults.add("line 1", f"the column {name!r}", wanted)
+    if faults:
+        return
+    for line, row in text.rows():
+        place = f"line {line}"
+        yield place, {**row, "tasks": _number(row["tasks"], f"{place}, tasks", faults)}
 
 
 def _number(cell: str, place: str, faults: Faults) -> float:
@@ -123,7 +110,7 @@ def _rows(data: Any, place: str, faults: Faults) -> Iterator[Row]:
         for k, row in enumerate(data):
             here = f"{place}[{k}]"
             row = table(row, here, faults)
-            row = dict(zip(dialect.renamed(list(row), _NAMES), row.values(), strict=True))
+            row = dict(zip(cells.renamed(list(row), _NAMES), row.values(), strict=True))
             known_keys(row, _COLUMNS, here, faults)
             for key in ("user", "tasks"):
                 if key not in row:

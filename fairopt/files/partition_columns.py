@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.errors import Fault
-from fairopt.files import cells, dialect
+from fairopt.files import cells
 from fairopt.instance import Bools, Floats
 from fairopt.instance.labels import nearest
 from fairopt.instance.partition import MOST_ALIKE, Partition
@@ -47,12 +47,12 @@ class TableReading:
         name_of = self.path.name
         places = [f"{PLACEMENT}{name}" for name in self.servers]
         known = [*self.resources, *DEFAULTS, "name", "servers", *places]
-        names = dialect.renamed([name.strip() for name in given], known, "users")
+        names = cells.renamed([name.strip() for name in given], known, "users")
         self.names = names
         faults = [
             Fault(
                 f"{name_of}, {name}",
-                dialect.foreign(name, "partition") or "an unknown column",
+                cells.foreign(name, "partition") or "an unknown column",
                 nearest(name, known),
             )
             for name in names

@@ -1,6 +1,6 @@
 """From tables of users (Parquet or CSV, any size) to partitions: read in pieces, never whole.
 
-A table has a column for each resource and perhaps weight, limit, name (as `fairopt.files.dialect`
+A table has a column for each resource and perhaps weight, limit, name (as `fairopt.files.cells`
 calls them) and either `servers` (the
 names of the servers where a user may run: a list, or a text with ; between them) or one column
 placement.SERVER for each. Cells left out are 0, 1, no limit and everywhere. The servers stand in
@@ -20,7 +20,7 @@ import numpy as np
 
 from fairopt import arrays, storage
 from fairopt.errors import BadInput, Fault
-from fairopt.files import cells, dialect
+from fairopt.files import cells
 from fairopt.files.partition_columns import TableReading
 from fairopt.files.partition_reading import opened, rows_of
 from fairopt.files.partitions import Partitions, already, write_servers
@@ -98,7 +98,7 @@ class _ServersRead:
     def __init__(self, path: Path) -> None:
         text = storage.read_text(path, cells.LARGEST_TABLE, "a CSV file in UTF-8")
         header = [cell.strip() for cell in next(csv.reader(io.StringIO(text, newline="")), [])]
-        header = dialect.renamed(header, ("name", "count"), "servers")
+        header = cells.renamed(header, ("name", "count"), "servers")
         self.resources = {
             name: r
             for r, name in enumerate(dict.fromkeys(h for h in header if h not in ("name", "count")))

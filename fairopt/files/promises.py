@@ -1,7 +1,7 @@
 """Groups, quotas and modes of a folder: groups.csv, quotas.csv, modes.csv, columns of users.csv.
 
 They are read into the tables that a model file has, so that everything is checked in one place
-(`fairopt.files.quotas`, `fairopt.files.modes`).
+(`fairopt.files.quotas`, `fairopt.files.quotas`).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.files import modes, own_rules, quotas, whole
+from fairopt.files import own_rules, quotas, whole
 from fairopt.instance import Instance
 from fairopt.instance.fields import CURVES
 from fairopt.instance.quotas import plain
@@ -92,7 +92,7 @@ def _users(
     zero: bool,
     by_server_anyway: bool,
 ) -> dict[str, Any]:
-    """The arrays demand, placement, weight and limit of the [users] tables, quotas and modes.
+    """The arrays demand, placement, weight and limit of the [users] tables, quotas and quotas.
 
     What users are promised is added to `promised`, which reports the faults; `zero`: whether a
     weight may be 0.
@@ -118,7 +118,7 @@ def _users(
         quotas.read_user(promised, row, key, resources)
         if "modes" in row:
             place = f"{here}.modes"
-            ways[key] = modes.read_modes(row["modes"], place, servers, resources, faults)
+            ways[key] = quotas.read_modes(row["modes"], place, servers, resources, faults)
         limit[n] = number(row.get("limit", np.inf), f"{here}.limit", faults, LIMIT)
         if start is not None:
             start[n] = number(row.get("start", 0.0), f"{here}.start", faults)
@@ -128,7 +128,7 @@ def _users(
                 limit_on[n, servers[name]] = amount
         if "servers" in row:
             placement[n] = False
-            for name in modes.allowed(row["servers"], servers, f"{here}.servers", faults):
+            for name in quotas.allowed(row["servers"], servers, f"{here}.servers", faults):
                 placement[n, servers[name]] = True
         for name, values in curves.items():
             _fill(values[n], row.get(name, {}), resources, f"{here}.{name}", faults)

@@ -12,7 +12,8 @@ from fairopt.instance import Floats, Instance
 SLACK = 1e-10
 """relative tolerance where the numbers have no common unit; below the 1e-9 of feasibility"""
 _EXACT = 2**53
-_MANY = 20_000
+_MANY_ROWS = 20_000
+"""rows of demand and capacity beyond which units are not made whole"""
 
 
 def scaled(instance: Instance, increment: float) -> tuple[Floats, Floats, Floats, bool]:
@@ -55,7 +56,7 @@ def scaled(instance: Instance, increment: float) -> tuple[Floats, Floats, Floats
 def _whole(
     demand: list[float], capacity: list[float], increment: float
 ) -> tuple[list[float], list[float]] | None:
-    if len(demand) + len(capacity) > _MANY:
+    if len(demand) + len(capacity) > _MANY_ROWS:
         return None
     step = as_printed(increment)
     fractions = [as_printed(v) * step for v in demand] + [as_printed(v) for v in capacity]

@@ -15,7 +15,7 @@ import numpy as np
 
 from fairopt.formulas.gathered import sparse
 from fairopt.formulas.lowered import Lowered
-from fairopt.instance import Floats
+from fairopt.instance import Bools, Floats
 
 FINE = 1e-10
 """tolerance of HiGHS on rows and prices, of parts of their size; its own is 1e-7"""
@@ -58,6 +58,8 @@ class LinearProgram:
         within: Floats | None = None,
         unit: Floats | None = None,
         tolerance: float | None = None,
+        among: Bools | None = None,
+        asked: Bools | None = None,
     ) -> LinearOptimum | None:
         """The optimum; None where HiGHS finds none.
 
@@ -66,6 +68,7 @@ class LinearProgram:
         gain : (P,) of one task of each column; t is maximised without it.
         floor : (N,) shares that are asked for, -inf of nobody. slope : (N,) of t in them.
         most : of t. within : (P,) tasks of each column. unit : (N,) a typical share of each user.
+        among : (M,) rows that hold; all without it. asked : (M,) those whose right side is times t.
         """
         from scipy.optimize import linprog
 
@@ -74,12 +77,16 @@ class LinearProgram:
         floor = nobody - np.inf if floor is None else floor
         slope = nobody if slope is None else slope
         unit = nobody + 1.0 if unit is None else unit
-        asked = np.flatnonzero(floor > -np.inf)
+        held = np.ones(rows, dtype=bool) if among is None else among
+        lifted = np.flatnonzero(held & asked) if asked is not None else np.zeros(0, dtype=np.int64)
+        who = np.flatnonzero(floor > -np.inf)
         at = np.full(len(floor), -1)
-        at[asked] = rows + np.arange(len(asked))
+        at[who] = rows + np.arange(len(who))
         mine = np.flatnonzero(at[low.owner] >= 0)
         share = -low.score[mine] * self.size[mine] / unit[low.owner[mine]]
-        pace = slope[asked] / unit[asked]
+        right = np.where(held, low.rhs / low.unit, 1.0)
+        pace = np.concatenate([slope[who] / unit[who], -right[lifted]])
+        right[lifted] = 0.0
         scale = float(np.abs(pace).max(initial=0.0)) or 1.0
         goal = np.zeros(total + 1)
         if gain is None:
@@ -89,10 +96,10 @@ class LinearProgram:
             best = float(np.abs(goal).max()) or 1.0
             goal /= best
         matrix = sparse(
-            np.concatenate([self.value, share, pace / scale]),
-            np.concatenate([self.row, at[low.owner[mine]], at[asked]]),
-            np.concatenate([self.column, mine, np.full(len(asked), total)]),
-            (rows + len(asked), total + 1),
+            np.concatenate([self.value * held[self.row], share, pace / scale]),
+            np.concatenate([self.row, at[low.owner[mine]], at[who], lifted]),
+            np.concatenate([self.column, mine, np.full(len(pace), total)]),
+            (rows + len(who), total + 1),
         )
         least, largest = np.zeros(total + 1), np.full(total + 1, most * scale)
         least[tasks:-1], largest[tasks:-1] = (
@@ -105,7 +112,7 @@ class LinearProgram:
             if tolerance is None
             else {f"{side}_feasibility_tolerance": tolerance for side in ("primal", "dual")}
         )
-        right = np.concatenate([low.rhs / low.unit, -floor[asked] / unit[asked]])
+        right = np.concatenate([right, -floor[who] / unit[who]])
         bounds = np.column_stack([least, largest])
         for method in ("highs-ipm", "highs") if total > WIDE else ("highs",):
             found = linprog(
@@ -117,7 +124,7 @@ class LinearProgram:
             return None
         price = np.maximum(-found.ineqlin.marginals, 0.0) * best
         paid = np.zeros(len(floor))
-        paid[asked] = price[rows:] / unit[asked]
+        paid[who] = price[rows:] / unit[who]
         x = np.maximum(found.x[:tasks], 0.0) * self.size[:tasks]
         return LinearOptimum(x, float(found.x[-1]) / scale, price[:rows] / low.unit, paid)
 

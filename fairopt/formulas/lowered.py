@@ -160,6 +160,12 @@ class Lowered:
         rows = self.matrix[: len(self.rhs) if self.shape[6] else 0, : self.columns].tocoo()
         return rows.row[rows.data < 0], rows.col[rows.data < 0]
 
+    @property
+    def by_server(self) -> Ints:
+        """(M,) the rows of each kind in the order of what they are about, server by server: where
+        several answers are as good, a solver's choice depends on the order that it is given."""
+        return np.lexsort((self.two, self.one, self.kind))
+
     def of_user(self) -> Any:
         """Sparse (N, P): share of one task of each column."""
         column = np.arange(self.columns)

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 SHORT = 32
 """largest number of columns that are taken one by one"""
-FEW = 2_000
+FEW_ENTRIES = 2_000
 """entries up to which the columns are laid out as rows first, which are then added one by one"""
 
 
@@ -37,7 +37,7 @@ def _by_column(operation: np.ufunc, matrix: Floats) -> Floats:
     columns = matrix.shape[1]
     if not 0 < columns <= SHORT:
         return np.asarray(operation.reduce(matrix, axis=1))
-    if matrix.size <= FEW and len(matrix) > 1:
+    if matrix.size <= FEW_ENTRIES and len(matrix) > 1:
         # the same order of summation, in two calls
         return np.asarray(operation.reduce(np.array(matrix.T, order="C"), axis=0))
     found = np.array(matrix[:, 0])

@@ -12,7 +12,7 @@ from fairopt.instance import Floats, Instance
 from fairopt.notions import bottlenecks
 from fairopt.notions.notion import Merging, Notion
 from fairopt.notions.way import Choose, Patterns
-from fairopt.program import Program, pair_set, usage_matrix
+from fairopt.program import Program, feasible_set, usage_matrix
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class BottleneckMaxFair(Notion):
         import cvxpy as cp
 
         part = one_pool(instance)
-        space = pair_set(instance, 1.0 / instance.alone, np.ones(len(part)))
+        space = feasible_set(instance, 1.0 / instance.alone, np.ones(len(part)))
         entries = usage_matrix(instance)[0].tocoo()
         user, weight = entries.col, instance.weight
         share = entries.data * space.pair_unit[user] * weight.min() / weight[user]

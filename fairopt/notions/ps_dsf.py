@@ -12,7 +12,7 @@ from fairopt.notions import bottlenecks
 from fairopt.notions.notion import Merging, Notion, SameAs
 from fairopt.notions.proportional import ProportionalFair
 from fairopt.notions.way import Choose, Patterns
-from fairopt.program import Program, pair_set, usage_matrix
+from fairopt.program import Program, feasible_set, usage_matrix
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class PerServerDominantShare(Notion):
         import cvxpy as cp
 
         alone = np.where(instance.eligible, instance.alone, 1.0)
-        space = pair_set(instance, 1.0 / alone, np.ones(len(instance.users)))
+        space = feasible_set(instance, 1.0 / alone, np.ones(len(instance.users)))
         n, i = instance.pairs
         # no level on a server is above what its user alone on all its servers would make it
         size = instance.weight[n] * alone[n, i]

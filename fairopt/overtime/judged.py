@@ -20,7 +20,7 @@ from fairopt.files.tables import arrays_of
 from fairopt.instance import Floats, Instance
 from fairopt.instance.reading import AMOUNT, FINITE, POSITIVE, Faults, build, listed, number, table
 from fairopt.overtime.horizon import horizon, slice_names
-from fairopt.overtime.ratios import ratio_of
+from fairopt.overtime.measured import ratio_of
 
 CLOSE = 1e-6
 """part by which what the file says may differ"""

@@ -14,7 +14,7 @@ from fairopt.instance import Floats, Instance, Ints
 from fairopt.instance.quotas import Quotas
 from fairopt.instance.rules.records import Rule, Term
 from fairopt.notions import MaxMin, Notion
-from fairopt.overtime import karma
+from fairopt.overtime import rules
 from fairopt.overtime.policies import policy
 from fairopt.overtime.rules import RULES, RuleAsked, SliceChange
 from fairopt.overtime.states import KINDS, LedgerState, Memory
@@ -257,7 +257,7 @@ class Ledger:
         part = instance.weight / instance.weight.sum()
         guaranteed = float(self.settings["alpha"]) * part * supply
         asked = np.minimum(np.minimum(wants, instance.limit), supply)
-        found = karma.divide(asked, state.amount, guaranteed, supply)
+        found = rules.divide(asked, state.amount, guaranteed, supply)
         return found.held[:, None], LedgerState(found.credits)
 
 

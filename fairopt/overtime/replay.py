@@ -22,8 +22,7 @@ from fairopt.overtime.gridded import at_once, gridded
 from fairopt.overtime.horizon import Horizon, horizon, slice_names
 from fairopt.overtime.ledger import Ledger
 from fairopt.overtime.logs import Log
-from fairopt.overtime.measured import measured
-from fairopt.overtime.ratios import ratio_of
+from fairopt.overtime.measured import measured, ratio_of
 from fairopt.overtime.slices import FIELDS, Slices
 from fairopt.overtime.slices import SCHEMA as JOURNAL
 from fairopt.overtime.waiting import Ran, WaitingJobs, run

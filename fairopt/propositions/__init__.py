@@ -20,13 +20,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from fairopt.deprecation import warn
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fairopt.propositions.counterexamples import made_folder as made_folder
     from fairopt.propositions.counterexamples import replay as replay
     from fairopt.propositions.counterexamples import save as save
-    from fairopt.propositions.row import Row as Row
     from fairopt.propositions.running import run as run
     from fairopt.propositions.statement import Hypothesis as Hypothesis
     from fairopt.propositions.statement import Statement as Statement
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from fairopt.propositions.statement import certified as certified
     from fairopt.propositions.table import find as find
     from fairopt.propositions.table import selected as selected
+    from fairopt.propositions.trials import TrialRow as TrialRow
 
     PROPOSITIONS: Mapping[str, Statement]
 
@@ -43,7 +45,7 @@ _PUBLIC = {
     "Undecided": "statement",
     "certified": "statement",
     "run": "running",
-    "Row": "row",
+    "TrialRow": "trials",
     "replay": "counterexamples",
     "save": "counterexamples",
     "made_folder": "counterexamples",
@@ -59,6 +61,10 @@ if not TYPE_CHECKING:  # a checker that sees this function takes every misspelt 
     def __getattr__(name: str) -> object:
         if name == "PROPOSITIONS":
             return importlib.import_module("fairopt.propositions.table").table()
+        if name == "Row":
+            instead = "fairopt.propositions.TrialRow"
+            warn("fairopt.propositions.Row", "0.3", "0.5", instead)
+            name = "TrialRow"
         if name in _PUBLIC:
             return getattr(importlib.import_module(f"fairopt.propositions.{_PUBLIC[name]}"), name)
         raise AttributeError(f"module 'fairopt.propositions' has no attribute {name!r}")

@@ -11,10 +11,9 @@ from fairopt.errors import BadInput, Fault, NotCertified, UsageError
 from fairopt.files import Model, read, write
 from fairopt.files.cases import Case
 from fairopt.instance import Instance
-from fairopt.propositions.row import Row
 from fairopt.propositions.statement import Statement
 from fairopt.propositions.table import find
-from fairopt.propositions.trials import built, judged, label
+from fairopt.propositions.trials import TrialRow, built, judged, label
 
 
 def model_of(statement: Statement, without: str, found: dict[str, Any]) -> Model:
@@ -43,7 +42,7 @@ def file_name(what: str) -> str:
     return "-".join(part for part in kept.split("-") if part)
 
 
-def save(rows: list[Row], folder: str | os.PathLike[str]) -> dict[str, Path]:
+def save(rows: list[TrialRow], folder: str | os.PathLike[str]) -> dict[str, Path]:
     """Write the counterexamples of all rows; returns the file of each row's label.
 
     Raises

@@ -15,10 +15,9 @@ from fairopt import __version__
 from fairopt.errors import FairoptError, UsageError
 from fairopt.files.journal import Journal
 from fairopt.propositions.counterexamples import model_of
-from fairopt.propositions.row import Row
 from fairopt.propositions.statement import Statement
 from fairopt.propositions.table import selected
-from fairopt.propositions.trials import built, chunk, judged, resolved, shrunk
+from fairopt.propositions.trials import TrialRow, built, chunk, judged, resolved, shrunk
 
 CHUNK = 25
 """trials per piece of work: enough to outweigh sending it, few enough to show progress"""
@@ -35,7 +34,7 @@ def run(
     executor: Executor | None = None,
     resume: str | None = None,
     progress: Told | None = None,
-) -> list[Row]:
+) -> list[TrialRow]:
     """Test statements on random instances: as stated, and without each breakable hypothesis.
 
     Parameters
@@ -50,7 +49,7 @@ def run(
 
     Returns
     -------
-    list of Row : in the order of the table.
+    list of TrialRow : in the order of the table.
 
     Raises
     ------
@@ -224,9 +223,9 @@ def _row(
     trials: int,
     total: dict[str, Any],
     least: dict[str, Any] | None,
-) -> Row:
+) -> TrialRow:
     worst = total["worst"]
-    return Row(
+    return TrialRow(
         statement.name,
         statement.words,
         statement.source,
@@ -242,4 +241,4 @@ def _row(
     )
 
 
-__all__ = ["Row", "run"]
+__all__ = ["TrialRow", "run"]

@@ -33,7 +33,6 @@ _STATING = (
     "over_time.hindsight",
     "ours.statements",
     "ours.prices",
-    "ours.tradeoff",
     "ours.own_rules",
 )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from fairopt.errors import UsageError
 from fairopt.instance import Floats, Instance
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 Curves = Mapping[str, Mapping[str, Sequence[float | None]]]
 """title of a panel -> name of a line -> its values, None where there is none"""
-MOST_PANELS = 6
-"""most panels in one picture"""
 
 
 def curves(
@@ -114,9 +113,9 @@ def intervals(runs: Runs, path: str | os.PathLike[str]) -> None:
 def check_servers(path: str | os.PathLike[str], instance: Instance) -> None:
     """Before any work is done, raise UsageError for a picture that cannot be drawn."""
     file_format(path)
-    if len(instance.servers) > MOST_PANELS:
+    if len(instance.servers) > PANELS:
         found = f"a model of {len(instance.servers)} servers"
-        raise UsageError(f"plot: found {found}; wanted at most {MOST_PANELS}")
+        raise UsageError(f"plot: found {found}; wanted at most {PANELS}")
 
 
 def servers(
@@ -201,3 +200,92 @@ def prices(runs: Sequence[Priced], edge: float | None, path: str | os.PathLike[s
         axis(axes, "y", words)
         axes.legend()
         save(figure, path)
+
+
+# The picture of few moves: how many tasks are moved, and fewest, where everybody may miss some.
+
+
+def plot_moves(
+    points: Sequence[Mapping[str, Any]],
+    path: str | os.PathLike[str],
+    style: str = "paper",
+    size: tuple[float, float] | None = None,
+) -> None:
+    """Draw the frontier of a plan into a PNG, PDF or SVG file.
+
+    Parameters
+    ----------
+    points : of `stay.frontier` of a plan; those that are not proved are hollow.
+    path : ends in .png, .pdf or .svg; written whole or not at all.
+
+    Raises
+    ------
+    UsageError : another ending; fewer than two points. MissingExtra : without matplotlib.
+    """
+    file_format(path)
+    if len(points) < 2:
+        raise UsageError("plot: found no frontier; wanted a plan with --stay --frontier")
+    at = [100 * float(Fraction(point["within"])) for point in points]
+    sure = [point["kept"] == point["most"] for point in points]
+    lines = [
+        Line("moved", at, [float(p["running"] - p["kept"]) for p in points], sure),
+        Line("fewest there can be", at, [float(p["running"] - p["most"]) for p in points], sure),
+        Line("short of what is due", at, [float(p["short"]) for p in points], [True] * len(at)),
+    ]
+    with styled(style, size):
+        save(draw_lines([Panel("", lines, [])], "everybody may miss (%)", "tasks"), path)
+
+
+# The picture of a replay: what is owed to each user over time, under one policy or several.
+
+
+MOST_INDEBTED = 8
+"""most users with a line: those to whom most is owed, or who hold most that is another's"""
+
+
+def plot_debt(
+    replays: Mapping[str, Mapping[str, Any]],
+    path: str | os.PathLike[str],
+    style: str = "paper",
+    size: tuple[float, float] | None = None,
+) -> None:
+    """Draw what is owed over time into a PNG, PDF or SVG file.
+
+    Parameters
+    ----------
+    replays : {title: a replay as plain data}, at most six, of the same users and slices.
+    path : ends in .png, .pdf or .svg; written whole or not at all.
+
+    Raises
+    ------
+    UsageError : another ending. MissingExtra : without matplotlib.
+    """
+    file_format(path)
+    shown = dict(list(replays.items())[:PANELS])
+    names = _indebted(list(shown.values()))
+    panels = []
+    for title, data in shown.items():
+        hours = float(data["hours"])
+        ends = [float(t) + hours for t in data["starts"]]
+        rows = {one["name"]: one["debt"] for one in data["users"]}
+        lines = [
+            Line(name, ends, [float(y) for y in rows[name]], [True] * len(ends)) for name in names
+        ]
+        panels.append(Panel(clipped(title), lines, []))
+    with styled(style, size):
+        save(draw_lines(panels, "hours", f"owed ({next(iter(shown.values()))['unit']})"), path)
+
+
+def _indebted(replays: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The users with the largest debts at any end, in their own order."""
+    size = {
+        one["name"]: max(
+            abs(each["debt"][-1])
+            for data in replays
+            for each in data["users"]
+            if each["name"] == one["name"]
+        )
+        for one in replays[0]["users"]
+    }
+    first = sorted(size, key=lambda name: -size[name])[:MOST_INDEBTED]
+    return [name for name in size if name in first]

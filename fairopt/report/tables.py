@@ -12,7 +12,7 @@ from fairopt.allocation import Allocation, Blocked
 from fairopt.allocation.frames import clean_prices
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.instance import Floats
-from fairopt.report import groups, own_rules
+from fairopt.report import groups
 from fairopt.report.words import NAME, STOPS, WIDTH, clipped, count, listed, number, stopped
 
 ROWS = 12
@@ -68,7 +68,7 @@ def allocation_text(
         parts = [*head, "", _users(alloc, page), ""]
         parts += _more(groups.table(alloc, page.rows), (0,), page)
         parts += [_servers(alloc, page), ""]
-        parts += _more(own_rules.table(alloc, page.rows), (0, 1), page)
+        parts += _more(groups.rules_table(alloc, page.rows), (0, 1), page)
         parts += [*levels, verdict_text(alloc, accepted)]
         text = "\n".join(parts)
         if not levels or text.count("\n") < LINES:

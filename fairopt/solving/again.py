@@ -25,7 +25,7 @@ COLD = "solved anew"
 SOON = 6_000
 """pairs of merged users and servers up to which max-min is solved as soon as a start of many more
 pairs is read"""
-FEW = 5_000
+FEW_COLUMNS = 5_000
 """columns beside rules up to which the path is as fast as what goes on from a start"""
 FEWER = 4
 """so many times fewer pairs of merged users and servers are searched before all of them are"""
@@ -162,7 +162,7 @@ def _many(instance: Instance) -> bool:
 
 def _worthwhile(instance: Instance) -> bool:
     """Whether there is enough to solve beside rules that a start may be faster."""
-    return int(np.count_nonzero(instance.ways.eligible)) > FEW
+    return int(np.count_nonzero(instance.ways.eligible)) > FEW_COLUMNS
 
 
 def begins(instance: Instance, notion: Notion, start: Allocation) -> bool:

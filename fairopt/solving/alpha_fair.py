@@ -14,7 +14,7 @@ from fairopt.solving.best import normalised, within_reach
 from fairopt.solving.engines.point import How
 from fairopt.solving.ladder import AlphaLadder, rungs
 
-FEW = 400
+FEW_PLACES = 400
 """users times servers up to which all are asked at once: to merge them first, and to judge the
 answer for those that were merged and then for all, costs a third more"""
 
@@ -22,7 +22,7 @@ answer for those that were merged and then for all, costs a third more"""
 def at_once(instance: Instance, notion: Any, score: Floats, how: How) -> Allocation | None:
     """The answer of a small cluster as it is, without a look for users or servers that are alike;
     None where it is not enough, or the cluster is not small."""
-    if how.solver not in ("auto", "interior") or instance.placement.size > FEW:
+    if how.solver not in ("auto", "interior") or instance.placement.size > FEW_PLACES:
         return None
     whole = AlphaLadder(instance, notion, score, how.polish, how.gap)
     if not whole.small():

@@ -60,7 +60,7 @@ EXACT_OF_MANY = 1e-7
 """error of an answer of many pairs below which no other is asked for: that takes as long again"""
 NEARLY = 1e-2
 """error of an answer by smoothed prices above which its path is not gone on"""
-MANY = 1_000_000
+MANY_PAIRS = 1_000_000
 """pairs from which an answer is gone on with before it is judged: that costs a tenth of it"""
 LINEAR = 5_000
 """users up to which a simplex method is faster at alpha 0: at 20,000 the path takes 0.7 times as
@@ -228,7 +228,7 @@ class AlphaLadder(Best):
             told = "" if found is None else found.told
             label = "prices, smoothed warily" if wary else "prices, smoothed"
             first = self.record(label, None if found is None else found.point, told)
-            many = len(self.question.pairs[0]) >= MANY
+            many = len(self.question.pairs[0]) >= MANY_PAIRS
             ended = found is not None and found.ended
             later = first is not None and ended and (many or sight(first.alloc) > self.gap)
             if not later:

@@ -26,7 +26,7 @@ USED = 1e-9
 """part of a share that is no use of a server, and of all money that is no price"""
 KEPT = 3_000
 """pairs of a part up to which one kept HiGHS model is faster than a level of the interior method"""
-MANY = 100_000
+MANY_PAIRS = 100_000
 """pairs of a part beyond which a kept model comes to no end: levels of the interior method first"""
 
 
@@ -91,7 +91,7 @@ class ClusterPart:
         users, few stop at it, and the simplex method finds it in about one pivot a user.
         """
         inst, (n, i) = self.instance, self.instance.pairs
-        if len(n) <= KEPT or len(n) > MANY:
+        if len(n) <= KEPT or len(n) > MANY_PAIRS:
             return len(n) <= KEPT
         users, servers, resources = inst.shape
         size = inst.weight[n] / self.score[n, i]  # tasks per unit of level

@@ -20,7 +20,7 @@ from fairopt.solving.engines.interior.behind import Behind
 from fairopt.solving.engines.point import How
 from fairopt.solving.engines.polish.levels import polished, settled
 from fairopt.solving.engines.programs import conic, sequence
-from fairopt.solving.level_part import MANY, ClusterPart, LevelsFound, in_order
+from fairopt.solving.level_part import MANY_PAIRS, ClusterPart, LevelsFound, in_order
 
 SMALL = 3_000
 """for instances of up to so many pairs, levels of the interior method are made exact"""
@@ -69,7 +69,7 @@ class LevelsLadder(Best):
         certified already."""
 
         def worth(ladder: LevelsLadder) -> bool:
-            enough = TOLERANCE if len(ladder.instance.pairs[0]) > MANY else SHARP
+            enough = TOLERANCE if len(ladder.instance.pairs[0]) > MANY_PAIRS else SHARP
             return ladder.error > enough and not (way == "kept" and ladder.models)
 
         return worth
@@ -192,7 +192,9 @@ def _of_part(
         return part.filled()
     level: LevelsFound | None = None
     begin = None if start is None or way != "auto" else part.begin(start)
-    soon = (few or (begin is not None and begin.vertex)) and len(part.instance.pairs[0]) <= MANY
+    soon = (few or (begin is not None and begin.vertex)) and len(
+        part.instance.pairs[0]
+    ) <= MANY_PAIRS
     first = way in ("kept", "refined") or (way == "auto" and (soon or part.soon()))
     if first:
         level = part.kept(counting, way == "refined", begin)

@@ -17,7 +17,6 @@ from fairopt.errors import UsageError
 from fairopt.formulas.lowered import lower
 from fairopt.instance import Floats, Instance
 from fairopt.notions.way import Levels, OneProgram, Patterns
-from fairopt.program import RuledSet
 from fairopt.solving import infeasible, ruled
 from fairopt.solving.best import Best, Rung
 from fairopt.solving.engines import units
@@ -73,7 +72,7 @@ def one_program(
 
 def _point(program: Any, instance: Instance, rung: conic.Settings) -> tuple[dict[str, Any], str]:
     """Tasks, and prices unless all are 0, where one solver ended, and the status it reports."""
-    if isinstance(program.space, RuledSet):
+    if not instance.plain:
         low = program.space.low
         x, price, status = conic.run_ruled(program, rung)
         prices: dict[str, Any] = naming.priced(low, price) if price.any() else {}

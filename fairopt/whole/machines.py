@@ -20,7 +20,7 @@ _PART = 12
 """machines are filled alike at most this part of them at a time"""
 
 
-FEW = 8
+FEW_GROUPS = 8
 """groups up to which it is first asked, one by one, whether anything fits"""
 Needs = Sequence[Sequence[tuple[int, int]]]
 """of each user the resources that a task needs, with how much of each"""
@@ -50,7 +50,7 @@ class MachineRow:
 
     def place(self, n: int, wanted: int) -> int:
         """Place up to `wanted` tasks of user n, fullest machines first; returns how many fit."""
-        if len(self.count) <= FEW and not any(
+        if len(self.count) <= FEW_GROUPS and not any(
             all(room[r] >= x for r, x in self.needs[n]) for room in self.room.tolist()
         ):
             return 0

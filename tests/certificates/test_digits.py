@@ -72,7 +72,7 @@ def test_what_is_left_of_rows_is_exact_or_within_its_error(
         assert abs(Fraction(float(left[k])) - exact) <= room
         # one float would see nothing of it
         assert error[k] <= 1e-20 * max(abs(whole[k]), float(np.abs(amount).max()) * entries)
-    if entries <= digits.FEW or parts > 2:
+    if entries <= digits.FEW_ENTRIES or parts > 2:
         assert not error.any()
     else:  # a part of all that was added, whatever its sign
         terms = np.bincount(rows, np.abs(factor * amount[0]), 8) + np.abs(whole)

@@ -205,7 +205,7 @@ def test_whoever_is_off_is_never_called_near() -> None:
 @needs_numba
 @pytest.mark.usefixtures("compiled")
 def test_who_asks_for_more_than_passes_prove_is_told_by_a_search(monkeypatch) -> None:
-    monkeypatch.setattr("fairopt.certificates.told.FEW", 100)
+    monkeypatch.setattr("fairopt.certificates.told.FEW_USERS", 100)
     monkeypatch.setattr("fairopt.certificates.told.at_one_price", lambda *_: None)
     answer = replace_proof(fo.solve(drawn(900, 8), fo.AlphaFair(1)))
     first = fair.judge(answer).residual

@@ -7,7 +7,7 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates.given import given
-from fairopt.certificates.pooled import MANY, at_one_price, pooled
+from fairopt.certificates.pooled import MANY_COLUMNS, at_one_price, pooled
 from fairopt.certificates.proof import asked
 from fairopt.certificates.search import search
 
@@ -51,7 +51,7 @@ def read(alloc):
 
 def test_what_is_proved_is_what_a_search_of_all_columns_proves(answered):
     question, answer = read(answered)
-    assert question.columns.count >= MANY
+    assert question.columns.count >= MANY_COLUMNS
     found = pooled(question, answer, 1e-8)
     assert found is not None
     whole = search(question, answer, enough=1e-8).proved

@@ -15,8 +15,8 @@ import pytest
 
 from fairopt import files
 from fairopt.cli import run
+from fairopt.connect.cluster.node_room import ZoneCounts
 from fairopt.connect.cluster.together import Zones
-from fairopt.connect.cluster.zone_counts import ZoneCounts
 from fairopt.connect.judging import plans as judging
 from fairopt.connect.plan import made as plan
 from fairopt.connect.plan import moves, problem

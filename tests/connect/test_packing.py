@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt.connect.plan import packing_small
+from fairopt.connect.plan import packing
 from fairopt.connect.plan.packing import pack, whole_part
 from fairopt.whole.machines import integers
 
@@ -156,7 +156,7 @@ def _most_even(sizes, room, wanted):
 @settings(deadline=None, max_examples=25)
 def test_the_program_finds_the_most_even_placement(sizes, room, wanted):
     wanted = wanted[: len(sizes)]
-    found = packing_small.best(
+    found = packing.searched_small(
         np.array(sizes)[:, None],
         np.array([[room]]),
         np.array([2]),
@@ -175,4 +175,4 @@ def test_the_program_finds_the_most_even_placement(sizes, room, wanted):
 
 def test_many_machines_are_not_modelled_one_by_one():
     need, offer = np.array([[1]]), np.array([[10]])
-    assert packing_small.best(need, offer, np.array([401]), np.ones((1, 1), bool), [9]) is None
+    assert packing.searched_small(need, offer, np.array([401]), np.ones((1, 1), bool), [9]) is None

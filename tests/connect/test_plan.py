@@ -14,7 +14,7 @@ import pytest
 
 from fairopt import files
 from fairopt.cli import run
-from fairopt.connect.cluster import kinds, shapes
+from fairopt.connect.cluster import nodes, shapes
 from fairopt.connect.cluster.record import Workload
 from fairopt.connect.judging import plans as judging
 from fairopt.connect.plan import made as plan
@@ -28,7 +28,7 @@ GPU = "nvidia.com/gpu.product=A100:1,T4:.4"
 
 
 def made(*paths, **options):
-    cards = [kinds.parsed(GPU)]
+    cards = [nodes.parsed(GPU)]
     return plan.dumps(plan.make(problem.problem(sources.cluster(paths, **options), cards)))
 
 
@@ -86,7 +86,7 @@ def test_order_language_and_files_do_not_matter(text, tmp_path):
 def test_merged_nodes_are_the_same_as_listed_ones(data, monkeypatch):
     """Telling every node apart changes no share: identical nodes are one row exactly."""
     found = sources.cluster([CLUSTER])
-    apart = problem.problem(found, [kinds.parsed(GPU)], ["kubernetes.io/hostname"])
+    apart = problem.problem(found, [nodes.parsed(GPU)], ["kubernetes.io/hostname"])
     assert len(apart.shapes) == 10 > len(data["shapes"])
     rows = plan.make(apart)["workloads"]
     for row, other in zip(rows, data["workloads"], strict=True):

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from fairopt.connect.cluster import kinds
+from fairopt.connect.cluster.nodes import parsed
 from fairopt.connect.judging import plans as judging
 from fairopt.connect.plan import made as plan
 from fairopt.connect.plan import problem
@@ -66,7 +66,7 @@ def test_random_clusters(seed):
         taken.take(node(draw, k), f"items[{k}]")
     for k in range(draw.randint(1, 40)):
         taken.take(pod(draw, k, nodes), f"items[{nodes + k}]")
-    cards = [kinds.parsed(f"{KIND}=A100:1,T4:.4")] if draw.random() < 0.5 else []
+    cards = [parsed(f"{KIND}=A100:1,T4:.4")] if draw.random() < 0.5 else []
     try:
         made = problem.problem(taken.cluster({"x": 2.0}), cards)
     except BadInput as error:  # nothing in service, or nobody who can run anywhere

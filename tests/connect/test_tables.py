@@ -88,7 +88,7 @@ def test_counted_rows_are_the_same_as_single_ones(tmp_path):
         ([NODES, TEAMS, "team,node,tasks\nx,big,1\n"], "line 2.team: found the text 'x'"),
         ([NODES, TEAMS, "team,node,tasks\na,x,1\n"], "line 2.node: found the text 'x'"),
         ([NODES, TEAMS, "team,node,tasks\na,big,1.5\n"], "line 2.tasks: found the text '1.5'"),
-        ([NODES, 'team,cpu\n"a,1\n'], "no CSV"),
+        ([NODES, 'team,cpu\n"a,1\n'], "line 2: found text not in CSV"),
     ],
 )
 def test_refused(texts, said, tmp_path):

@@ -124,9 +124,9 @@ def test_on_the_command_line(capsys, tmp_path):
 
 
 def test_cards_of_several_speeds_are_refused():
-    from fairopt.connect.cluster import kinds
+    from fairopt.connect.cluster import nodes
 
-    cards = [kinds.parsed("nvidia.com/gpu.product=A100:1,T4:.4")]
+    cards = [nodes.parsed("nvidia.com/gpu.product=A100:1,T4:.4")]
     own = problem.problem(sources.cluster([CLUSTER]), cards)
     with pytest.raises(UsageError, match="several speeds"):
         plan.make(own, proving=Proving())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.dynamics import class_rates, judging, rates
+from fairopt.dynamics import class_rates, rates
 from fairopt.dynamics.rates import NAMED, batched
 from fairopt.instance import Floats
 
@@ -30,8 +30,8 @@ def test_both_sides_of_the_tolerance(name, part):
     for size in (-1.0, 1.0):
         # everybody gets more, or less: every state is seen, neither more nor less than it is
         found = off(part, name, 1 + size * 2e-6)
-        assert (found > judging.TOLERANCE).all()
-        assert (off(part, name, 1 + size * 0.5e-6) < judging.TOLERANCE).all()
+        assert (found > rates.TOLERANCE).all()
+        assert (off(part, name, 1 + size * 0.5e-6) < rates.TOLERANCE).all()
 
 
 @pytest.mark.parametrize("part", [TWO, THREE], ids=["two", "three"])
@@ -57,7 +57,7 @@ def test_forged_prices_prove_nothing():
     endless = np.full_like(price, np.inf)
     for forged in (0.0 * price, -price, 1.01 * price, price + [[0.01, 0.0]], endless):
         with np.errstate(invalid="ignore"):
-            seen = judging.priced(TWO, STATES, found, forged)[crowded]
+            seen = rates.priced(TWO, STATES, found, forged)[crowded]
         assert not (seen <= 1e-4).any()
 
 

@@ -12,7 +12,7 @@ import fairopt as fo
 from fairopt.connect.readers import sources
 from fairopt.connect.readers import tables as tables_of_plan
 from fairopt.errors import BadInput, UsageError
-from fairopt.files import dialect, promises
+from fairopt.files import cells, promises
 from fairopt.files.held import held_of, read_held
 
 SERVERS = "{server},count,cpu,memory\nsmall,10,8000m,32Gi\nlarge,2,64,512Gi\n"
@@ -59,9 +59,9 @@ def test_either_reads_all_words(tmp_path: Path, user: str, server: str, limit: s
 
 
 def test_a_column_that_is_a_resource_keeps_its_name() -> None:
-    assert dialect.renamed(["name", "node"], ("name", "node"), "users.csv") == ["name", "node"]
-    assert dialect.renamed(["user", "name"], ("name",), "users.csv") == ["user", "name"]
-    assert dialect.renamed(["server", "cpu"], ("name",), "users.csv") == ["server", "cpu"]
+    assert cells.renamed(["name", "node"], ("name", "node"), "users.csv") == ["name", "node"]
+    assert cells.renamed(["user", "name"], ("name",), "users.csv") == ["user", "name"]
+    assert cells.renamed(["server", "cpu"], ("name",), "users.csv") == ["server", "cpu"]
 
 
 def test_a_limit_on_a_node_is_not_what_is_held(tmp_path: Path) -> None:
@@ -125,11 +125,11 @@ def column(tables: list[str], name: str, cell: str) -> None:
     Path(tables[0]).write_text("\n".join(lines) + "\n")
 
 
-@pytest.mark.parametrize("name", [*dialect.COMMAND, "label:zone", "spread:zone"])
+@pytest.mark.parametrize("name", [*cells.COMMAND, "label:zone", "spread:zone"])
 def test_a_column_of_the_other_is_refused_by_name(tmp_path: Path, name: str) -> None:
     tables = written(tmp_path / "cluster", user="user", server="server", limit="limit")
     column(tables, name, "1")
-    command = dialect.COMMAND.get(name, "plan")
+    command = cells.COMMAND.get(name, "plan")
     said = f"{name}: found a column that only `fairopt {command}` takes"
     if command == "plan":
         with pytest.raises(BadInput) as caught:
@@ -141,9 +141,9 @@ def test_a_column_of_the_other_is_refused_by_name(tmp_path: Path, name: str) -> 
 
 
 def test_columns_of_one_command_are_those_of_its_reader() -> None:
-    own = {name for name, command in dialect.COMMAND.items() if command == "solve"}
+    own = {name for name, command in cells.COMMAND.items() if command == "solve"}
     assert own == {*promises.COLUMNS, "start"}
-    plan = {name for name, command in dialect.COMMAND.items() if command == "plan"}
+    plan = {name for name, command in cells.COMMAND.items() if command == "plan"}
     assert plan == {*tables_of_plan._TEAMS, *tables_of_plan._NODES} - {
         *("team", "weight", "tasks", "node", "count")
     }

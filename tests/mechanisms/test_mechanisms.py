@@ -11,9 +11,8 @@ import pytest
 
 import fairopt as fo
 from fairopt import mechanisms, notions
-from fairopt.mechanisms import SHORT, counterexamples, page
+from fairopt.mechanisms import SHORT, counterexamples, instances, page
 from fairopt.mechanisms.counterexamples import Change
-from fairopt.mechanisms.instances import instances
 from fairopt.properties import NOTION_PROPERTIES, PROPERTIES
 from fairopt.properties.lies import ShareLie, truly_runs
 

@@ -12,8 +12,8 @@ from fairopt.cli import run
 from fairopt.errors import BadInput
 from fairopt.overtime.judged import judged
 from fairopt.report.html import replay_data
-from fairopt.report.replay_beside import beside
 from fairopt.report.replay_owed import owed
+from fairopt.report.replay_text import beside
 
 ONE = fo.Instance([[1], [1], [1]], [[8]], users=["A", "B", "never"], resources=["gpu"])
 WANTS = [[8, 0, 0], [8, 0, 0], [8, 8, 0], [8, 8, 0], [0, 8, 0]]

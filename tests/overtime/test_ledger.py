@@ -11,9 +11,9 @@ import pytest
 
 import fairopt as fo
 from fairopt.errors import UsageError
-from fairopt.overtime import karma
+from fairopt.overtime import rules
 from fairopt.overtime.durations import hours
-from fairopt.overtime.finish import finish_time_fairness, summary
+from fairopt.overtime.measured import finish_time_fairness, summary
 from fairopt.overtime.policies import POLICIES
 from fairopt.overtime.products import KaiQueue, kai_division, kueue_decay, kueue_usage
 from fairopt.overtime.states import KINDS, LedgerState, Memory
@@ -54,10 +54,10 @@ def test_karma_is_floor_or_ceiling_of_the_fluid(run):
         wants = np.array([run["demand"][u][t] for u in users], float)
         before = np.array([run["credits_before"][u][t] for u in users], float)
         guaranteed = np.full(len(users), float(run["guaranteed"]))
-        found = karma.divide(wants, before, guaranteed, supply).held
+        found = rules.divide(wants, before, guaranteed, supply).held
         theirs = np.array([run["allocation"][u][t] for u in users])
         assert ((theirs == np.floor(found + 1e-9)) | (theirs == np.ceil(found - 1e-9))).all()
-        whole = karma.divide(wants, before, guaranteed, supply, whole=True).held
+        whole = rules.divide(wants, before, guaranteed, supply, whole=True).held
         assert whole.sum() == theirs.sum() and (np.abs(whole - found) < 1).all()
 
 

@@ -11,7 +11,7 @@ import fairopt as fo
 from fairopt.cli import run
 from fairopt.connect.readers.jobs_log import read_jobs
 from fairopt.errors import BadInput, UsageError
-from fairopt.overtime import karma
+from fairopt.overtime import rules
 from fairopt.overtime.judged import judged
 from fairopt.overtime.logs import read_log
 from fairopt.overtime.waiting import WaitingJobs
@@ -218,7 +218,7 @@ def test_a_log_of_modes_is_run_anew(cards, tmp_path, capsys):
 def test_karma_cannot_know_which_mode_is_wanted():
     """A task is one card or four: A of two cards lends one, or borrows two; nothing says which."""
     credits, own = np.full(3, 6.0), np.full(3, 2.0)
-    one, four = (karma.divide(np.array([cards, 3.0, 3.0]), credits, own, 6.0) for cards in (1, 4))
+    one, four = (rules.divide(np.array([cards, 3.0, 3.0]), credits, own, 6.0) for cards in (1, 4))
     assert one.credits.tolist() == [7.0, 5.5, 5.5] and one.held.tolist() == [1.0, 2.5, 2.5]
     assert four.credits.tolist() == [6.0, 6.0, 6.0] and four.held.tolist() == [2.0, 2.0, 2.0]
     gpu = fo.Instance(

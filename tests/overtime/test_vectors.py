@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.overtime.finish import finish_time_fairness
+from fairopt.overtime.measured import finish_time_fairness
 from fairopt.overtime.tree import classic
 
 FOLDER = Path(__file__).parents[1] / "vectors"

@@ -10,7 +10,7 @@ import pytest
 import fairopt as fo
 from fairopt.cli import run
 from fairopt.errors import UsageError
-from fairopt.overtime.karma import filled
+from fairopt.overtime.rules import filled
 from fairopt.overtime.waiting import WaitingJobs
 
 TWO = fo.Instance([[1], [1]], [[2]], users=["A", "B"], servers=["pool"], resources=["gpu"])

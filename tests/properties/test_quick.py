@@ -10,7 +10,7 @@ import pytest
 import fairopt as fo
 from fairopt.criteria import CRITERIA
 from fairopt.instance.generate import random_instance
-from fairopt.mechanisms.instances import instances
+from fairopt.mechanisms import instances
 from fairopt.properties.quick import quick
 from fairopt.properties.searching import proved
 

@@ -75,7 +75,7 @@ def test_nobody_without_foresight_promises_more():
 def test_a_broken_rule_is_found(monkeypatch):
     import fairopt.propositions.over_time.ledgers as module
 
-    monkeypatch.setattr(module.karma, "filled", lambda start, most, total: most)
+    monkeypatch.setattr(module.rules, "filled", lambda start, most, total: most)
     inst = fo.Instance(np.ones((3, 1)), [[1]])
     assert not all(find("ledgers/karma-with-ample-credits").check(inst, s).holds for s in range(4))
 

@@ -10,9 +10,9 @@ from fairopt.propositions import draws, find
 from fairopt.propositions.kesidis2018 import definition as kesidis2018_definition
 from fairopt.propositions.kesidis2018 import statements as kesidis2018
 from fairopt.propositions.kesidis2018.definition import corrected, printed
+from fairopt.propositions.ours import prices
 from fairopt.propositions.ours import prices as ours_prices
 from fairopt.propositions.ours import statements as ours
-from fairopt.propositions.ours import tradeoff as ours_tradeoff
 from fairopt.propositions.trials import chunk, trial
 from tests.proposition_rows import rows_of, try_row
 
@@ -140,12 +140,12 @@ def test_a_bound_half_as_large_is_refuted(monkeypatch, name, module, function):
 
 def test_a_trade_off_bound_without_one_term_is_refuted(monkeypatch):
     statement = find("ours/tradeoff-bound")
-    honest = ours_tradeoff._bound
+    honest = prices._bound
 
     def wrong(inst, score, tasks, p, mu, terms):
         return honest(inst, score, tasks, p, mu, terms) - 0.02 * inst.weight.sum()
 
-    monkeypatch.setattr(ours_tradeoff, "_bound", wrong)
+    monkeypatch.setattr(prices, "_bound", wrong)
     assert chunk(statement, "", 0, 0, 25)["violated"] > 0
 
 

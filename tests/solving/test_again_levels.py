@@ -75,7 +75,7 @@ def test_alpha_fairness_with_quotas_from_a_start(
     last = fo.solve(inst, notion)
     few = fo.solve(inst, notion, start=last)
     assert few.steps[0]["status"] == "not used, solved anew: few columns beside rules"
-    monkeypatch.setattr(again, "FEW", 0)
+    monkeypatch.setattr(again, "FEW_COLUMNS", 0)
     for changed in changes(inst, 0).values():
         answer, cold = fo.solve(changed, notion, start=last), fo.solve(changed, notion)
         used += answer.steps[0].get("status") == "used"

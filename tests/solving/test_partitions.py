@@ -474,10 +474,10 @@ def test_what_is_not_answered_is_refused(tmp_path: Path) -> None:
 def test_an_answer_that_does_not_end_is_not_certified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fairopt.solving.partitions import whole, work
+    from fairopt.solving.partitions import work
 
     monkeypatch.setattr(work, "MOST_ITERATIONS", 4)
-    monkeypatch.setattr(whole, "FEW", 0)
+    monkeypatch.setattr(work, "FEW_USERS", 0)
     source = fo.write_partitions(cluster(60), tmp_path / "in", 40)
     with pytest.raises(fo.NotCertified):
         fo.solve_partitions(source, fo.ProportionalFair(), tmp_path / "out")

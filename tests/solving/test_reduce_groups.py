@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fairopt.solving.reduce import groups as module
 from fairopt.solving.reduce.groups import Groups, equal_lines
-from fairopt.solving.reduce.products import at_most, equal_products
+from fairopt.solving.reduce.merging import at_most, equal_products
 
 NUMBERS = st.one_of(
     st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.6, 1.0, 1 / 3, 2 / 3, 3.0, 6.0, 7.0]),
@@ -80,7 +80,7 @@ def test_a_hash_that_collides_changes_nothing(axis: int, monkeypatch: pytest.Mon
     block, more = rng.integers(3, size=(60, 2)) * 1.0, rng.random((60, 70)) < 0.02
     lines = [(tuple(a), tuple(b)) for a, b in zip(block, more, strict=True)]
     blocks = [block, more] if axis == 0 else [block.T, more.T]
-    monkeypatch.setattr(module, "FEW", 0)
+    monkeypatch.setattr(module, "FEW_LINES", 0)
     monkeypatch.setattr(
         module, "_hash", lambda b, axis: np.zeros(b[0].shape[axis], dtype=np.uint64)
     )
@@ -102,7 +102,7 @@ def test_bytes_and_hash_find_the_same_groups(axis: int, monkeypatch: pytest.Monk
     block = np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     blocks = [block if axis == 0 else block.T, np.ones((4, 4), bool)]
     by_bytes = equal_lines(blocks, (), axis)
-    monkeypatch.setattr(module, "FEW", 0)
+    monkeypatch.setattr(module, "FEW_LINES", 0)
     by_hash = equal_lines(blocks, (), axis)
     assert by_bytes.of.tolist() == by_hash.of.tolist() == [0, 0, 1, 0]
     assert by_bytes.first.tolist() == by_hash.first.tolist() == [0, 2]

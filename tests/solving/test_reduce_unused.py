@@ -125,7 +125,7 @@ def test_room_for_all_at_once() -> None:
 @pytest.mark.parametrize("few", [0, 400])
 def test_the_answer_has_price_zero_there_and_is_certified(few: int, monkeypatch: Any) -> None:
     """Whether it is reduced first or, being small, asked as it is."""
-    monkeypatch.setattr(alpha_fair, "FEW", few)
+    monkeypatch.setattr(alpha_fair, "FEW_PLACES", few)
     inst = fo.Instance([[1, 4, 1], [3, 1, 0.5]], [[9, 18, 100]], resources=["cpu", "mem", "disk"])
     small = reduce(inst, fo.ProportionalFair(), np.ones((2, 1)))
     assert small.instance.resources == ("cpu", "mem")

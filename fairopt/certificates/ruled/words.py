@@ -13,7 +13,7 @@ SURE = 1e-9
 less than this part of what the user's task costs"""
 MOST_ROUNDS = 100
 """most rounds that are told"""
-FEW = 8
+MOST_NAMES = 8
 """most names in a sentence"""
 
 
@@ -79,5 +79,5 @@ def _of(inst: Instance, r: int, flavor: str | None) -> str:
 
 
 def _few(names: list[str]) -> str:
-    more = len(names) - FEW
-    return ", ".join(names[:FEW]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -10,9 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from fairopt import markup
-from fairopt.connect.api.framed import framed
-from fairopt.connect.api.plans import Plan
-from fairopt.connect.cluster import kinds as cards
+from fairopt.connect.api.plans import Plan, framed
+from fairopt.connect.cluster import nodes
 from fairopt.connect.cluster.record import ClusterRecord as Read
 from fairopt.connect.plan.problem import ClusterProblem
 from fairopt.connect.plan.problem import problem as problem_of
@@ -69,7 +68,7 @@ class Cluster:
         ------
         BadInput : no node is in service, or no workload has a place.
         """
-        return problem_of(self.read, [cards.parsed(text) for text in self.gpu_kinds], self.see)
+        return problem_of(self.read, [nodes.parsed(text) for text in self.gpu_kinds], self.see)
 
     @property
     def instance(self) -> Instance:

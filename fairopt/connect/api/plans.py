@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fairopt import files, markup, storage
 from fairopt.allocation import Allocation
-from fairopt.connect.api.framed import framed
 from fairopt.connect.judging.plans import JudgedPlan
-from fairopt.errors import UsageError
+from fairopt.errors import MissingExtra, UsageError
 from fairopt.files.answers import LARGEST_ANSWER
 
 if TYPE_CHECKING:
@@ -175,3 +174,17 @@ def load(path: str | os.PathLike[str]) -> Plan:
 
 def _shown(value: object) -> object:
     return "any" if value is None else value
+
+
+def framed(rows: Sequence[Mapping[str, Any]], index: str) -> DataFrame:
+    """A frame with a row for each of the tables, named by one of its columns.
+
+    Raises
+    ------
+    MissingExtra : without pandas.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtra("to_frame needs pandas: pip install 'fairopt[frame]'") from error
+    return pd.DataFrame(list(rows)).set_index(index) if rows else pd.DataFrame()

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from fairopt.connect.text.fields import Amounts, CheckedFields
+from fairopt.connect.text.fields import CPU, MEMORY, PODS, Amounts, CheckedFields
 from fairopt.files.quantities import scheduled
 
-POD_LEVEL = ("cpu", "memory")
+POD_LEVEL = (CPU, MEMORY)
 """resources that a pod can ask for as a whole; huge pages too"""
 
 
@@ -46,7 +46,7 @@ def request(spec: CheckedFields, status: CheckedFields) -> Amounts:
     total = {**total, **_pod_level(spec, status, infeasible, total)}
     total = _sum(total, spec.amounts("overhead"))
     counted = {name: scheduled(name, amount) for name, amount in total.items() if amount}
-    return dict(sorted({**counted, "pods": Fraction(1)}.items()))
+    return dict(sorted({**counted, PODS: Fraction(1)}.items()))
 
 
 def _together(

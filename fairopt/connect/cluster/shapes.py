@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from fairopt.connect.cluster.eligible import Rules
-from fairopt.connect.cluster.kinds import CardKinds
-from fairopt.connect.cluster.nodes import Node
+from fairopt.connect.cluster.nodes import CardKinds, Node
 from fairopt.connect.cluster.record import ClusterRecord
-from fairopt.connect.text.fields import Amounts
+from fairopt.connect.text.fields import CPU, MEMORY, Amounts
 from fairopt.exact import reaches
 from fairopt.files.quantities import short
 
@@ -215,9 +214,9 @@ def _named(members: Sequence[Node], capacity: Amounts, known: Collection[str]) -
     if len(types) == 1 and (only := types.pop()) in known:
         return only
     words = [
-        short(key, float(amount)) + ("" if key == "memory" else key.rpartition("/")[2])
+        short(key, float(amount)) + ("" if key == MEMORY else key.rpartition("/")[2])
         for key, amount in capacity.items()
-        if key in ("cpu", "memory") or "/" in key
+        if key in (CPU, MEMORY) or "/" in key
     ]
     return "-".join(words) or "nothing"
 

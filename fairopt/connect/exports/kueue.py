@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from fairopt.connect.exports import originals, taking
+from fairopt.connect.text.fields import PODS
 from fairopt.errors import UsageError
 from fairopt.exact import as_printed
 from fairopt.files.quantities import written
@@ -46,11 +47,11 @@ def objects(plan: Mapping[str, Any], version: str = "v1beta2", cohort: str = "")
     if cohort and (len(cohort) > 253 or not _NAME.fullmatch(cohort)):
         raise UsageError(f"--cohort: found {cohort!r}; wanted a lower-case DNS name")
     use = {
-        key: {r: amount for r, amount in own.items() if r != taking.PODS}
+        key: {r: amount for r, amount in own.items() if r != PODS}
         for key, own in taking.whole(plan).items()
     }
     use = {key: own for key, own in use.items() if own}
-    resources = sorted({r for row in plan["workloads"] for r in row["demand"]} - {taking.PODS})
+    resources = sorted({r for row in plan["workloads"] for r in row["demand"]} - {PODS})
     weights = {str(row["queue"]): float(row["weight"]) for row in plan["queues"]}
     queues = sorted({queue for queue, _ in use})
     shapes = sorted({shape for _, shape in use})

@@ -15,6 +15,7 @@ from fairopt.connect.exports import taking
 from fairopt.connect.exports.originals import Object, name_of, originals
 from fairopt.connect.readers import kai
 from fairopt.connect.readers.volcano import API, MOST_WEIGHT, ROOT
+from fairopt.connect.text.fields import PODS, Amounts
 from fairopt.errors import UsageError
 from fairopt.exact import as_printed
 from fairopt.files.quantities import quantity, written
@@ -42,11 +43,11 @@ def volcano(plan: Mapping[str, Any], paths: Sequence[str]) -> tuple[list[Object]
         name: _amounts((spec.get("guarantee") or {}).get("resource"))
         for name, spec in specs.items()
     }
-    wanted: dict[str, taking.Amounts] = {}
+    wanted: dict[str, Amounts] = {}
     for name in _upwards(parents):
         own = dict(now[name])
         if name in due:
-            named = {*own, *(r for r in due[name] if r != taking.PODS)}
+            named = {*own, *(r for r in due[name] if r != PODS)}
             own = {r: due[name].get(r, Fraction(0)) for r in named}
         for resource, amount in kept[name].items():  # no less is promised than is kept
             if own:
@@ -119,7 +120,7 @@ def _queues(paths: Sequence[str], api: str, words: str) -> dict[str, Object]:
     return {name_of(own): own for own in found}
 
 
-def _due(plan: Mapping[str, Any]) -> dict[str, taking.Amounts]:
+def _due(plan: Mapping[str, Any]) -> dict[str, Amounts]:
     """What whole tasks take, of every queue that asks for anything."""
     taken = taking.by_queue(taking.whole(plan))
     return {str(row["queue"]): taken.get(str(row["queue"]), {}) for row in plan["queues"]}
@@ -146,7 +147,7 @@ def _upwards(parents: Mapping[str, str]) -> list[str]:
     return sorted(parents, key=lambda name: (-depth[name], name))
 
 
-def _amounts(given: Any) -> taking.Amounts:
+def _amounts(given: Any) -> Amounts:
     return {name: quantity(x) for name, x in (given or {}).items()}
 
 

@@ -13,12 +13,11 @@ from typing import Any
 
 from fairopt.connect.exports import taking
 from fairopt.connect.exports.originals import Object, name_of, originals
-from fairopt.connect.readers.kubernetes import COUNTED
+from fairopt.connect.text.fields import COUNTED, PODS, REQUESTS
 from fairopt.errors import BadInput, Fault
 from fairopt.files.quantities import quantity
 
 NAME = "fairopt"
-REQUESTS = "requests."
 
 
 def quotas(plan: Mapping[str, Any], paths: Sequence[str] = ()) -> list[Object]:
@@ -65,7 +64,7 @@ def quotas(plan: Mapping[str, Any], paths: Sequence[str] = ()) -> list[Object]:
             made.append(_object(name_of(own), space, changed))
     for space in sorted(use.keys() - covered):
         hard = {
-            resource if resource == taking.PODS else f"{REQUESTS}{resource}": taking.quantity_of(
+            resource if resource == PODS else f"{REQUESTS}{resource}": taking.quantity_of(
                 resource, amount
             )
             for resource, amount in sorted(use[space].items())

@@ -13,7 +13,7 @@ from math import ceil
 from typing import Any
 
 from fairopt.connect.exports import taking
-from fairopt.connect.readers.slurm import MEGABYTE
+from fairopt.connect.text.fields import CARD, CPU, GPU, MEGABYTE, MEMORY, PODS
 
 KINDS = ("account", "qos")
 
@@ -34,7 +34,7 @@ def commands(plan: Mapping[str, Any], kind: str = "account") -> tuple[str, list[
             name, many = _tres(resource, amount)
             if name:
                 parts.append(f"{name}={many}")
-            elif resource != taking.PODS:
+            elif resource != PODS:
                 unnamed.add(resource)
         if not parts:
             continue
@@ -48,12 +48,12 @@ def commands(plan: Mapping[str, Any], kind: str = "account") -> tuple[str, list[
 
 
 def _tres(resource: str, amount: Fraction) -> tuple[str, str]:
-    if resource == "cpu":
-        return "cpu", str(ceil(amount))
-    if resource == "memory":
+    if resource == CPU:
+        return CPU, str(ceil(amount))
+    if resource == MEMORY:
         return "mem", f"{ceil(amount / MEGABYTE)}M"
     if resource.startswith(("gres/", "license/")):
         return resource, str(ceil(amount))
-    if resource in ("gpu", "nvidia.com/gpu"):
+    if resource in (CARD, GPU):
         return "gres/gpu", str(ceil(amount))
     return "", ""

@@ -10,11 +10,10 @@ from typing import Any
 
 from fairopt import files
 from fairopt.connect.plan.rows import PlanLists
+from fairopt.connect.text.fields import CPU, MEMORY, Amounts
 from fairopt.files.quantities import short, written
 from fairopt.instance.reading import Faults, listed, table
 
-PODS = "pods"
-Amounts = dict[str, Fraction]
 Taken = dict[tuple[str, str], Amounts]
 """{(queue, shape): {resource: amount}}"""
 _BINARY = ((2**40, "Ti"), (2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki"))
@@ -94,7 +93,7 @@ def by_queue(taken: Taken) -> dict[str, Amounts]:
 def quantity_of(resource: str, amount: Fraction) -> str:
     """An amount as a quantity of Kubernetes, without loss: 250m, 64Gi, 12."""
     if amount.denominator == 1:
-        if resource == "memory" or resource.endswith("storage"):
+        if resource == MEMORY or resource.endswith("storage"):
             for size, unit in _BINARY:
                 if amount and amount % size == 0:
                     return f"{amount // size}{unit}"
@@ -112,5 +111,5 @@ def told(resource: str, amount: Fraction) -> str:
 
 
 def _down(resource: str, amount: Fraction) -> Fraction:
-    fine = 1000 if resource == "cpu" else 1
+    fine = 1000 if resource == CPU else 1
     return Fraction(floor(amount * fine), fine)

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from fairopt.connect.cluster.card_room import CardRoom
+from fairopt.connect.cluster.node_room import CardRoom, ZoneCounts
 from fairopt.connect.cluster.together import of_row
-from fairopt.connect.cluster.zone_counts import ZoneCounts
 from fairopt.connect.plan.rows import PlanLists
 
 _STEPS = ("stop", "pause", "move", "start", "resume")

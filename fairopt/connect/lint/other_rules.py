@@ -8,10 +8,9 @@ from fractions import Fraction
 
 from fairopt.connect.exports.taking import told
 from fairopt.connect.lint.findings import Book, Lined
-from fairopt.connect.readers.kubernetes import COUNTED
+from fairopt.connect.text.fields import COUNTED, REQUESTS
 from fairopt.files.quantities import NoQuantity, quantity
 
-REQUESTS = "requests."
 _ZERO = re.compile(r"(0+(\.0*)?(ns|us|µs|ms|s|m|h)?)+")
 """a duration of Go that is nothing, such as 0, 0s or 0h0m"""
 _SLURM_ZERO = re.compile(r"[0:-]*0[0:-]*")

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from fairopt.connect.cluster.kinds import CardKinds
-from fairopt.connect.cluster.nodes import Node
+from fairopt.connect.cluster.nodes import CardKinds, Node
 from fairopt.connect.cluster.record import QueueCeiling, Undivided, Workload
 from fairopt.connect.cluster.shapes import Shape
 from fairopt.connect.plan import form

@@ -18,11 +18,10 @@ from fairopt.connect.cluster.shapes import Shape
 from fairopt.connect.plan.kueue_cluster import used
 from fairopt.connect.readers.kueue import Flavor, Pair, QueueNode, Queues, QuotaCell
 from fairopt.connect.readers.kueue_share import KueueTree
+from fairopt.connect.text.fields import PODS
 from fairopt.files.quantities import short
 from fairopt.instance import Instance
 from fairopt.instance.quotas import Group, Quota, Quotas
-
-PODS = "pods"
 
 
 def visible(queues: Queues) -> set[str]:

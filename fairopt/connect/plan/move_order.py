@@ -20,8 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from fairopt.connect.cluster.card_room import CardRoom
-from fairopt.connect.cluster.zone_counts import ZoneCounts
+from fairopt.connect.cluster.node_room import CardRoom, ZoneCounts
 from fairopt.connect.text.fields import Amounts
 
 

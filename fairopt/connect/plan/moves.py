@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fairopt.connect.cluster.node_room import ZoneCounts
 from fairopt.connect.cluster.nodes import DELETED
 from fairopt.connect.cluster.record import Workload
-from fairopt.connect.cluster.zone_counts import ZoneCounts
 from fairopt.connect.plan.move_order import Move, in_order
 from fairopt.connect.plan.packing import Packed
 from fairopt.connect.text.fields import Amounts

@@ -2,7 +2,7 @@
 
 A user is a workload with a node that can hold at least one of its tasks. Its limit is what it holds
 and waits for. A queue of several users is a group; kinds of cards are modes of the users that ask
-for cards.
+for nodes.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairopt.connect.cluster import kinds as cards
+from fairopt.connect.cluster import nodes
 from fairopt.connect.cluster.eligible import Rules
-from fairopt.connect.cluster.kinds import CardKinds
+from fairopt.connect.cluster.nodes import CardKinds
 from fairopt.connect.cluster.record import ClusterRecord, Workload
 from fairopt.connect.cluster.shapes import Offers, Shape, left_over, shapes
 from fairopt.connect.plan import apart, kueue_model, volcano_model
 from fairopt.connect.plan.places import in_zones, places_of
-from fairopt.connect.text.fields import Amounts
+from fairopt.connect.text.fields import PODS, Amounts
 from fairopt.errors import BadInput, Fault
 from fairopt.files.quantities import short
 from fairopt.instance import Floats, Instance, Ints
@@ -110,7 +110,7 @@ def problem(
         wrong.append(Fault("pods", "none to divide among", "at least one that runs or waits"))
     if wrong:
         raise BadInput(wrong, source)
-    cards.check(kinds, in_service)
+    nodes.check(kinds, in_service)
     rules = sorted({w.rules for w in cluster.workloads}, key=_order)
     if cluster.kueue is not None:
         visible = {*visible, *kueue_model.visible(cluster.kueue)}
@@ -121,7 +121,7 @@ def problem(
     at = {own: k for k, own in enumerate(rules)}
     users, stuck, allowed, offers = [], [], [], Offers(rows)
     for name, work in zip(_names(cluster.workloads), cluster.workloads, strict=True):
-        if "pods" not in offered:  # nodes from a table need not say how many pods they hold
+        if PODS not in offered:  # nodes from a table need not say how many pods they hold
             work = _without_pods(work)
         places, why = places_of(work, offers, at[work.rules])
         if work.together.spread is not None:
@@ -233,7 +233,7 @@ def _apart(own: Workload, alike: Sequence[Workload]) -> str:
 
 
 def _without_pods(work: Workload) -> Workload:
-    demand = {key: amount for key, amount in work.demand.items() if key != "pods"}
+    demand = {key: amount for key, amount in work.demand.items() if key != PODS}
     return replace(work, demand=demand)
 
 

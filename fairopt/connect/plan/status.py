@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fairopt.connect.plan.packing import whole_part
 
 SATISFIED, BLOCKED, FRAGMENTED, STUCK = "satisfied", "blocked", "fragmented", "stuck"
-_FEW = 2
+_MOST_NAMES = 2
 
 
 class Status(NamedTuple):
@@ -73,5 +73,5 @@ def stuck(why: str) -> Status:
 
 
 def _few(names: list[str]) -> str:
-    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    return ", ".join(names[:_FEW]) + more
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more

@@ -6,8 +6,6 @@ from the plan's own rows. Machines of a shape are then in the order of its nodes
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -19,6 +17,7 @@ import numpy as np
 from fairopt import storage
 from fairopt.connect.plan.packing import Packed
 from fairopt.errors import UsageError
+from fairopt.files.cells import CsvText
 from fairopt.instance.reading import Faults
 from fairopt.whole.proof import claims, staying
 from fairopt.whole.proof.answer import Asked
@@ -264,22 +263,17 @@ def read_costs(path: str) -> tuple[dict[str, int], dict[str, int]]:
     faults = Faults(source)
     content = storage.read_text(path, 2**25, "a CSV file of costs")
     found: dict[str, int] = {}
-    try:
-        lines = list(csv.reader(io.StringIO(content, newline=""), strict=True))
-    except csv.Error as error:
-        faults.add("file", f"text that is not CSV ({error})", "a CSV file of costs")
-        lines = [["workload", "cost"]]
-    if not lines or lines[0] not in (["workload", "cost"], ["pod", "cost"]):
-        head = ",".join(lines[0]) if lines else "nothing"
+    text = CsvText(content, "", faults)
+    if text.header not in (["workload", "cost"], ["pod", "cost"]):
+        head = ",".join(text.header) or "nothing"
         faults.add("line 1", f"the columns {head[:60]}", "workload,cost or pod,cost")
-    for k, line in enumerate(lines[1:], 2):
-        if not line:
-            continue
-        name, number = (line[0], line[1]) if len(line) == 2 else ("", "")
+        faults.stop()
+    for line, row in text.rows():
+        name, number = row.values()
         good = number.isascii() and number.isdigit() and int(number) <= LARGEST_COST
         if not good or not name or name in found:
-            faults.add(f"line {k}", ",".join(line)[:60], "a name once, and a cost up to 1e6")
+            faults.add(f"line {line}", f"{name},{number}"[:60], "a name once, and a cost up to 1e6")
             continue
         found[name] = int(number)
     faults.stop()
-    return ({}, found) if lines[0][0] == "pod" else (found, {})
+    return ({}, found) if text.header[0] == "pod" else (found, {})

@@ -17,12 +17,10 @@ from typing import Any
 
 from fairopt.connect.cluster.nodes import Node
 from fairopt.connect.cluster.record import ClusterRecord, Workload
-from fairopt.connect.text.fields import Amounts
+from fairopt.connect.text.fields import CARD, CPU, MEGABYTE, MEMORY, Amounts
 from fairopt.exact import exact
 from fairopt.instance.reading import Faults, shown
 
-MEGABYTE = 2**20
-GPU = "gpu"
 OUT = ("owner", "drained", "shutdown", "delete")
 """states of a slot that takes no jobs"""
 IDLE, RUNNING, SENDING, SUSPENDED = 1, 2, 6, 7
@@ -93,9 +91,9 @@ class CondorPool:
         total = ad.get("partitionableslot") is True or "totalslotcpus" in ad
         amounts: Amounts = {}
         for resource, attribute, unit in (
-            ("cpu", "cpus", 1),
-            ("memory", "memory", MEGABYTE),
-            (GPU, "gpus", 1),
+            (CPU, "cpus", 1),
+            (MEMORY, "memory", MEGABYTE),
+            (CARD, "gpus", 1),
         ):
             key = f"totalslot{attribute}" if total else attribute
             if ad.get(key) is not None:
@@ -139,9 +137,9 @@ class CondorPool:
         memory = self._request(ad, "memory", name)
         gpus = self._request(ad, "gpus", name)
         for resource, amount in (
-            ("cpu", Fraction(1) if cpus is None else cpus),
-            (GPU, gpus),
-            ("memory", None if memory is None else memory * MEGABYTE),
+            (CPU, Fraction(1) if cpus is None else cpus),
+            (CARD, gpus),
+            (MEMORY, None if memory is None else memory * MEGABYTE),
         ):
             if amount:
                 found[resource] = amount

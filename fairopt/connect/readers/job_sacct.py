@@ -16,12 +16,13 @@ from dataclasses import replace
 
 from fairopt.connect.readers.job import Job, when
 from fairopt.connect.readers.slurm_jobs import array_size
+from fairopt.connect.text.fields import CARD, GPU, MEMORY
 from fairopt.instance import Instance
 from fairopt.instance.reading import Faults, shown
 
 SACCT = ("User", "Account", "Submit", "Start", "End", "AllocTRES")
 UNITS = {"K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40, "P": 2.0**50}
-TRES = {"mem": ("memory",), "gres/gpu": ("gpu", "nvidia.com/gpu")}
+TRES = {"mem": (MEMORY,), "gres/gpu": (CARD, GPU)}
 """names of Slurm's resources beside those of models, which may use either"""
 
 

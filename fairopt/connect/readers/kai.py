@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from fairopt.connect.readers.volcano import ROOT, VolcanoQueue
-from fairopt.connect.text.fields import CheckedFields, named
+from fairopt.connect.text.fields import CPU, GPU, MEMORY, CheckedFields, named
 from fairopt.files.quantities import NoQuantity, quantity
 from fairopt.instance.reading import Faults
 
@@ -22,9 +22,9 @@ API = "scheduling.run.ai/"
 QUEUE = "kai.scheduler/queue"
 """label of a pod that names its queue"""
 RESOURCES = {
-    "gpu": ("nvidia.com/gpu", Fraction(1)),
-    "cpu": ("cpu", Fraction(1, 1000)),
-    "memory": ("memory", Fraction(10**6)),
+    "gpu": (GPU, Fraction(1)),
+    "cpu": (CPU, Fraction(1, 1000)),
+    "memory": (MEMORY, Fraction(10**6)),
 }
 """KAI's names: the resource of a pod, and how much of it one of KAI's units is"""
 PRIORITY = 100

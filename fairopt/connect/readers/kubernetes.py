@@ -21,7 +21,7 @@ from fairopt.connect.readers import armada, kai, yunikorn
 from fairopt.connect.readers.kueue import KINDS, QUEUE_LABEL, Queues
 from fairopt.connect.readers.volcano import API, GROUP, QUEUE, ROOT, VolcanoQueues
 from fairopt.connect.readers.volcano import KINDS as VOLCANO
-from fairopt.connect.text.fields import CheckedFields, named
+from fairopt.connect.text.fields import COUNTED, REQUESTS, CheckedFields, named
 from fairopt.connect.text.streams import ITEMS
 from fairopt.errors import UsageError
 from fairopt.instance.reading import Faults, shown
@@ -32,7 +32,6 @@ SCOPED = "quotas of some pods only"
 APIS = {"kueue": "kueue.x-k8s.io/", "volcano": API, "kai": kai.API, "armada": armada.API}
 """schedulers whose objects are known, by the beginning of their apiVersion"""
 PLAIN = "kubernetes"
-COUNTED = ("cpu", "memory", "ephemeral-storage", "pods")
 """resources whose name in a quota may stand for what is requested of them"""
 
 _Key = tuple[
@@ -180,11 +179,9 @@ class Collector:
         spec = CheckedFields(data, f"quota {full}" if name else place, self.faults).table("spec")
         scoped = "scopes" in spec or "scopeSelector" in spec
         for key in spec.table("hard").data if not scoped else ():
-            if key in COUNTED or key.startswith("requests."):
+            if key in COUNTED or key.startswith(REQUESTS):
                 most = spec.amounts("hard").get(key, Fraction(0))
-                self._ceilings.append(
-                    QueueCeiling(space, name, key.removeprefix("requests."), most)
-                )
+                self._ceilings.append(QueueCeiling(space, name, key.removeprefix(REQUESTS), most))
         if scoped:
             self._beyond.setdefault(SCOPED, []).append(full)
 

@@ -9,10 +9,14 @@ is kept for the system; `billing` is no resource, and a node's Weight is no weig
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from fairopt.connect.cluster.nodes import Node
-from fairopt.connect.text.fields import Amounts
+from fairopt.connect.cluster.record import ClusterRecord
+from fairopt.connect.readers.volcano import VolcanoQueue, VolcanoQueues
+from fairopt.connect.text.fields import CPU, MEGABYTE, MEMORY, Amounts
 from fairopt.instance.reading import Faults, shown
 
 KEYS = (
@@ -80,7 +84,6 @@ KEYS = (
 KIND = "gres/gpu.type"
 """label of the kind of a node's cards, for `--gpu-kind gres/gpu.type=a100:1,t4:.4`"""
 FIRST = "NodeName="
-MEGABYTE = 2**20
 OUT = (
     "DOWN",
     "DRAIN",
@@ -133,15 +136,15 @@ def _tres(fields: dict[str, str], here: str, faults: Faults) -> Amounts:
     """What jobs may use: CPUs, memory less the system's, and cards by name."""
     tres = dict(part.partition("=")[::2] for part in _listed(fields.get("CfgTRES")))
     cpus = fields.get("CPUEfctv") or fields.get("CPUTot") or tres.get("cpu", "")
-    found: Amounts = {"cpu": _number(cpus, f"{here}.CPUTot", faults)}
+    found: Amounts = {CPU: _number(cpus, f"{here}.CPUTot", faults)}
     memory = fields.get("RealMemory") or ""
     if memory:
         kept = fields.get("MemSpecLimit") or "0"
         megabytes = _number(memory, f"{here}.RealMemory", faults)
         megabytes -= _number(kept, f"{here}.MemSpecLimit", faults)
-        found["memory"] = max(megabytes, Fraction(0)) * MEGABYTE
+        found[MEMORY] = max(megabytes, Fraction(0)) * MEGABYTE
     elif "mem" in tres:
-        found["memory"] = _bytes(tres["mem"], f"{here}.CfgTRES.mem", faults)
+        found[MEMORY] = _bytes(tres["mem"], f"{here}.CfgTRES.mem", faults)
     typed = {key for key in tres if key.startswith("gres/") and ":" in key}
     for key, text in tres.items():
         # the sum without a type is what any job can ask for; its parts say which kinds there are
@@ -168,7 +171,7 @@ def tres_of(text: str, place: str, faults: Faults) -> Amounts:
         if key == "cpu" or (key.startswith("gres/") and name == key):
             found[key] = _number(value, f"{place}.{key}", faults)
         elif key == "mem":
-            found["memory"] = _memory(value, f"{place}.mem", faults)
+            found[MEMORY] = _memory(value, f"{place}.mem", faults)
         elif key.startswith("gres/") and name not in given:
             found[name] = found.get(name, Fraction(0)) + _number(value, f"{place}.{key}", faults)
     return {key: amount for key, amount in found.items() if amount}
@@ -240,3 +243,70 @@ def shares(text: str, place: str, faults: Faults) -> dict[str, float]:
         if number:
             found[name] = float(number)
     return found
+
+
+# Slurm's limits as `sacctmgr -P` prints them: GrpTRES of accounts or QOS, and their Fairshare.
+#
+#     sacctmgr -P show assoc format=Account,User,GrpTRES,Fairshare
+#     sacctmgr -P show qos format=Name,GrpTRES
+#
+# GrpTRES are ceilings of all that runs of an account or QOS together. Rows of users are left out;
+# an account that says nothing of a resource, or -1, has no ceiling of it.
+
+
+COLUMN = b"GrpTRES"
+NAMES, SHARES = ("account", "name"), ("fairshare", "share", "rawshares")
+FREE = "-1"
+"""a limit that was taken away"""
+
+
+@dataclass
+class Limits:
+    """Ceilings and weights of accounts or QOS, taken one table at a time."""
+
+    faults: Faults
+    most: dict[str, Amounts] = field(default_factory=dict)
+    weights: dict[str, float] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.most)
+
+    def take(self, lines: Iterable[tuple[str, str]], source: str) -> None:
+        """Take the lines of one file, each with its place."""
+        rows = iter(lines)
+        _, first = next(rows, ("", ""))
+        head = [name.strip().lower() for name in first.split("|")]
+        name = next((own for own in NAMES if own in head), "")
+        if not name or "grptres" not in head:
+            wanted = "Account|User|GrpTRES|Fairshare or Name|GrpTRES (sacctmgr -P show assoc)"
+            self.faults.add(f"{source}: line 1", f"the columns {first.strip()[:80]}", wanted)
+            return
+        for place, line in rows:
+            row = dict(zip(head, (cell.strip() for cell in line.split("|")), strict=False))
+            if not row.get("user") and row[name] not in ("", "root"):
+                self._take(row[name], row, place)
+
+    def _take(self, name: str, row: Mapping[str, str], place: str) -> None:
+        if name in self.most:
+            self.faults.add(place, f"{name!r} a second time", "every account or QOS once")
+        said = [part for part in row["grptres"].split(",") if part.partition("=")[2] != FREE]
+        found = tres_of(",".join(said), f"{name}.GrpTRES", self.faults)
+        for part in said:  # a limit of nothing is a limit
+            key, _, value = part.partition("=")
+            if value.strip("0MGTK") == "" and value and (key in ("cpu", "mem") or "/" in key):
+                found.setdefault({"mem": MEMORY}.get(key, key.partition(":")[0]), Fraction(0))
+        self.most[name] = found
+        share = next((row[key] for key in SHARES if row.get(key)), "")
+        if share.isdecimal() and int(share):
+            self.weights[name] = float(share)
+        elif share and share != "parent":
+            self.faults.add(f"{place}.Fairshare", shown(share), "a whole number > 0, or parent")
+
+    def into(self, queues: VolcanoQueues, work: Collection[str]) -> None:
+        """Add a queue of every account: its ceiling, and none of those that only have work."""
+        for name in sorted({*self.most, *work}):
+            queues.queues[name] = VolcanoQueue(name, capability=self.most.get(name, {}))
+
+    def joined(self, base: ClusterRecord, weights: Mapping[str, float]) -> ClusterRecord:
+        """The cluster with weights as they are printed; what is said otherwise stays."""
+        return replace(base, weights={**self.weights, **weights})

@@ -8,15 +8,7 @@ from typing import Any
 from fairopt import storage
 from fairopt.connect.cluster.record import ClusterRecord
 from fairopt.connect.plan import kueue_cluster
-from fairopt.connect.readers import (
-    armada,
-    htcondor,
-    kubernetes,
-    slurm_jobs,
-    slurm_limits,
-    yarn,
-    yunikorn,
-)
+from fairopt.connect.readers import armada, htcondor, kubernetes, slurm, slurm_jobs, yarn, yunikorn
 from fairopt.connect.readers.kubernetes import OWNER, UNDIVIDED, Collector
 from fairopt.connect.readers.tables import Tables, begins
 from fairopt.connect.text import reading
@@ -101,7 +93,7 @@ class Sources:
         self.tables = Tables(self.faults)
         self.condor = htcondor.CondorPool(self.faults)
         self.jobs = slurm_jobs.Jobs(self.faults)
-        self.limits = slurm_limits.Limits(self.faults)
+        self.limits = slurm.Limits(self.faults)
         self.yarn = yarn.Yarn(self.faults)
 
     def take(self, data: Any, place: str, listed: str = "") -> None:
@@ -174,7 +166,7 @@ class Sources:
                     self.yarn.take(stream, source)
                 elif first[:6].lower() == b"jobid|":
                     self.jobs.take(self.tables.lines(stream, source), source)
-                elif slurm_limits.COLUMN in first.partition(b"\n")[0]:
+                elif slurm.COLUMN in first.partition(b"\n")[0]:
                     self.limits.take(self.tables.lines(stream, source), source)
                 elif first.startswith(b"Account|"):
                     self.tables.take_shares(stream, source)
@@ -192,6 +184,6 @@ class Sources:
         if begins(first):
             return "tables"
         line = first.partition(b"\n")[0]
-        slurm = line.startswith((b"NodeName=", b"Account|")) or line[:6].lower() == b"jobid|"
-        slurm = slurm or (b"|" in line and slurm_limits.COLUMN in line)
-        return "slurm" if slurm else "yarn" if first.lstrip()[:1] == b"<" else ""
+        printed = line.startswith((b"NodeName=", b"Account|")) or line[:6].lower() == b"jobid|"
+        printed = printed or (b"|" in line and slurm.COLUMN in line)
+        return "slurm" if printed else "yarn" if first.lstrip()[:1] == b"<" else ""

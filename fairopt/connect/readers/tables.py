@@ -2,7 +2,7 @@
 
 The first column says what a table is, and amounts are quantities ("500m", "64Gi") or numbers. A
 node may be called server, a team user and its tasks a limit, as in a folder of `fairopt solve`
-(`fairopt.files.dialect`), whose servers.csv, users.csv and placement.csv are taken as they are:
+(`fairopt.files.cells`), whose servers.csv, users.csv and placement.csv are taken as they are:
 
 nodes
     node, then count, out (why nothing new may run there), label:KEY, and a column a resource.
@@ -20,8 +20,6 @@ placement
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -35,12 +33,12 @@ from fairopt.connect.cluster.record import ClusterRecord, Workload
 from fairopt.connect.cluster.together import Together, Topology
 from fairopt.connect.readers import slurm
 from fairopt.connect.text.fields import Amounts
-from fairopt.files import dialect
-from fairopt.files.cells import value
+from fairopt.files import cells
+from fairopt.files.cells import CsvText, value
 from fairopt.files.quantities import WANTED, NoQuantity, quantity
-from fairopt.instance.reading import MOST_FAULTS, POSITIVE, Faults, shown
+from fairopt.instance.reading import POSITIVE, Faults, shown
 
-_FIRST = {name.encode() for name in (*dialect.USER, *dialect.SERVER, "name")}
+_FIRST = {name.encode() for name in (*cells.USER, *cells.SERVER, "name")}
 """the first column of a table"""
 PLACED = ("team", "node")
 HELD = (*PLACED, "tasks")
@@ -78,9 +76,9 @@ class Tables:
     def take(self, stream: IO[bytes], source: str) -> None:
         """Take one table, told by its first column."""
         head, rows = _read(stream, source)
-        if others := [key for key in head if dialect.foreign(key, "plan")]:
+        if others := [key for key in head if cells.foreign(key, "plan")]:
             for key in others:
-                found = str(dialect.foreign(key, "plan"))
+                found = str(cells.foreign(key, "plan"))
                 self.faults.add(f"{source}: column {key}", found, "a column of `fairopt plan`")
         elif head[:1] == ["node"] and "team" not in head:
             self._take_nodes(head, rows)
@@ -308,9 +306,9 @@ def _rules(row: Mapping[str, str]) -> Rules:
 
 def _called(head: list[str], source: str) -> list[str]:
     """The columns as they are called here."""
-    head = dialect.renamed(head, PLACED, source)
+    head = cells.renamed(head, PLACED, source)
     # a limit on one node is not what a team holds there
-    return head if "node" in head else dialect.renamed(head, _TEAMS, source)
+    return head if "node" in head else cells.renamed(head, _TEAMS, source)
 
 
 def _several(cell: str) -> tuple[str, ...]:
@@ -330,22 +328,17 @@ def _read(stream: IO[bytes], source: str) -> tuple[list[str], Iterator[tuple[str
         faults.add("file", f"more than {LARGEST_TABLE // storage.MEBIBYTE} MiB", "a smaller table")
         faults.stop()
     try:
-        lines = csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline=""), strict=True)
-        head = _called([name.strip() for name in next(lines, [])], source)
-        table = list(lines)
-    except (UnicodeDecodeError, csv.Error) as error:
+        text = CsvText(raw.decode("utf-8-sig"), "", faults)
+    except UnicodeDecodeError as error:
         faults.add("file", f"no CSV in UTF-8 ({error})", "a CSV file in UTF-8")
         faults.stop()
+    text.header = head = _called(text.header, source)
     for name in sorted({name for name in head if head.count(name) > 1 or not name}):
         faults.add(
             "line 1",
             f"the column {name!r} twice" if name else "a column without a name",
             "a name of its own for every column",
         )
-    for k, row in enumerate(table):
-        if row and len(row) != len(head) and len(faults.found) < MOST_FAULTS:
-            found = f"{len(row)} cells"
-            faults.add(f"line {k + 2}", found, f"{len(head)}, one for each column")
+    table = list(text.rows())
     faults.stop()
-    named = (dict(zip(head, map(str.strip, row), strict=True)) if row else {} for row in table)
-    return head, ((f"{source}: line {k + 2}", row) for k, row in enumerate(named) if row)
+    return head, ((f"{source}: line {line}", row) for line, row in table)

@@ -19,21 +19,20 @@ from fairopt import storage
 from fairopt.connect.cluster.nodes import Node
 from fairopt.connect.cluster.record import ClusterRecord
 from fairopt.connect.readers.volcano import ROOT, VolcanoQueue, VolcanoQueues
-from fairopt.connect.text.fields import Amounts
+from fairopt.connect.text.fields import CPU, MEGABYTE, MEMORY, Amounts
 from fairopt.instance.reading import Faults, shown
 
 LARGEST_FILE = 8 * storage.MEBIBYTE
 """most bytes of a file that is read"""
 DEEPEST = 32
-MEGABYTE = 2**20
 WANTED = '"1024 mb, 4 vcores", "vcores=4, memory-mb=1024" or "50%"'
 MEMORY_ONLY = "queues of YARN that are divided by memory alone"
 _UNITS = {
-    "mb": ("memory", MEGABYTE),
-    "memory-mb": ("memory", MEGABYTE),
-    "memory": ("memory", MEGABYTE),
-    "vcores": ("cpu", 1),
-    "cpu": ("cpu", 1),
+    "mb": (MEMORY, MEGABYTE),
+    "memory-mb": (MEMORY, MEGABYTE),
+    "memory": (MEMORY, MEGABYTE),
+    "vcores": (CPU, 1),
+    "cpu": (CPU, 1),
 }
 _OLD = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(%)? *(mb|vcores|memory|cpu)", re.ASCII)
 _NEW = re.compile(r"([A-Za-z0-9./_-]+) *= *([0-9]+(?:\.[0-9]+)?) *(%)?", re.ASCII)

@@ -21,7 +21,7 @@ from typing import Any
 from fairopt.connect.cluster.pods import Pod
 from fairopt.connect.readers.volcano import ROOT, VolcanoQueue, VolcanoQueues
 from fairopt.connect.text import streams
-from fairopt.connect.text.fields import Amounts, CheckedFields
+from fairopt.connect.text.fields import CPU, Amounts, CheckedFields
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults, shown
 
@@ -184,7 +184,7 @@ def _texts(given: CheckedFields) -> dict[str, str]:
 def _amounts(given: CheckedFields, key: str, printed: bool) -> Amounts:
     """A table of amounts with those of 0; `vcore` is printed in thousandths of a core."""
     found = given.amounts(key)
-    units = {"vcore": ("cpu", Fraction(1, 1000) if printed else Fraction(1))}
+    units = {"vcore": (CPU, Fraction(1, 1000) if printed else Fraction(1))}
     amounts: Amounts = {}
     for name in given.table(key).data:
         resource, unit = units.get(name, (name, Fraction(1)))

@@ -10,6 +10,12 @@ from fairopt.files.quantities import WANTED, NoQuantity, quantity
 from fairopt.instance.reading import Faults, shown
 
 Amounts = dict[str, Fraction]
+CPU, MEMORY, PODS, GPU, CARD = "cpu", "memory", "pods", "nvidia.com/gpu", "gpu"
+"""what Kubernetes calls resources, and what a card is called elsewhere"""
+COUNTED = (CPU, MEMORY, "ephemeral-storage", PODS)
+REQUESTS = "requests."
+"""resources that a ResourceQuota counts by their own name; before that of any other stands this"""
+MEGABYTE = 2**20
 
 
 class CheckedFields:

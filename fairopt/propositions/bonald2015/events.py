@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.allocation.check import Check
-from fairopt.dynamics.loads import pool_parts
 from fairopt.dynamics.packets import packet_rates
 from fairopt.dynamics.rates import class_rates
 from fairopt.dynamics.replications import Estimate
+from fairopt.dynamics.stability import pool_parts
 from fairopt.dynamics.task_run import replicate
 from fairopt.dynamics.tasks import simulate_tasks
 from fairopt.instance import Instance

@@ -11,7 +11,7 @@ import numpy as np
 from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import MaxMin
-from fairopt.overtime import karma
+from fairopt.overtime import rules
 from fairopt.overtime.rules import TIED, RuleAsked, SliceChange, condor, kai
 from fairopt.overtime.states import LedgerState, Memory, average
 from fairopt.propositions import draws
@@ -208,7 +208,7 @@ def _karma_ample(inst: Instance, seed: int) -> Check:
         wants = rng.uniform(0, 1, n) * (rng.random(n) < 0.8)
         if not wants.any():
             continue
-        found = karma.divide(wants, credits, np.zeros(n), 1.0)
+        found = rules.divide(wants, credits, np.zeros(n), 1.0)
         there = np.flatnonzero(wants)
         had = np.maximum(total[there], 1e-9)
         place = np.hstack([np.ones((len(there), 1), bool), np.eye(len(there), dtype=bool)])
@@ -253,7 +253,7 @@ def _busy(inst: Instance, seed: int, most: float) -> Check:
     credits = most * rng.uniform(0.1, 1, n)
     for _ in range(6):
         wants = rng.uniform(0, 1.5, n) * (rng.random(n) < 0.6)
-        found = karma.divide(wants, credits, 0.5 * _weights(inst), 1.0)
+        found = rules.divide(wants, credits, 0.5 * _weights(inst), 1.0)
         credits = found.credits
         short = max(short, min(1.0, float(wants.sum())) - float(found.held.sum()))
     return Check.of("idle", short, 1e-9, _told(credits))
@@ -273,7 +273,7 @@ def _credits(inst: Instance, seed: int) -> Check:
     guaranteed = rng.dirichlet(np.ones(n)) * rng.choice([0.5, 1.0])
     for _ in range(6):
         wants = rng.uniform(0, 2, n) * (rng.random(n) < 0.7)
-        credits = karma.divide(wants, credits, guaranteed, 1.0).credits
+        credits = rules.divide(wants, credits, guaranteed, 1.0).credits
     apart = abs(float(credits.sum()) - before) / before
     return Check.of("sum", apart, 1e-9, _told(credits))
 

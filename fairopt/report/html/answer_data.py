@@ -15,7 +15,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.frames import clean, clean_by_way, clean_prices
 from fairopt.instance import Floats, Instance
-from fairopt.report import own_rules
+from fairopt.report import groups
 from fairopt.report.words import stopped
 
 MOST_PARTS = 12
@@ -88,8 +88,8 @@ def amounts(alloc: Allocation) -> dict[str, Any]:
     stops = {name: list(each) for name, each in groupby(alloc.each_blocked(), lambda b: b.user)}
     found["stops"] = [stopped(stops.get(name, []), ROOM) for name in inst.users]
     if inst.rules is not None:
-        heads, rows, more = own_rules.table(alloc, RULES)
-        said = own_rules.sentences(alloc, SAID)
+        heads, rows, more = groups.rules_table(alloc, RULES)
+        said = groups.sentences(alloc, SAID)
         found["rules"] = {"heads": heads, "rows": rows, "more": more, "said": said}
     return found
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.formulas import rows, welfare
+from fairopt.formulas.lowered import RulePrices
 from fairopt.instance import Floats, Instance, Ints
 
 CUT = 600.0
@@ -128,6 +129,12 @@ class Point:
     x: Floats
     rows: Floats
     limits: Floats
+
+    @classmethod
+    def paid(cls, instance: Instance, x: Floats, price: RulePrices) -> Point:
+        """Tasks, and the money of rows and limits at these prices."""
+        limit = np.where(np.isfinite(instance.limit), instance.limit, 0.0)
+        return cls(x, price.capacity * instance.pool, price.limits * limit)
 
     def tasks(self, instance: Instance) -> Floats:
         """(N, I), made feasible exactly: each server's, then each user's, tasks scaled to fit."""

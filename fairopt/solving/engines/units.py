@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fairopt.formulas import welfare
-from fairopt.formulas.lowered import Lowered
+from fairopt.formulas.linear_program import LinearProgram
+from fairopt.formulas.lowered import Lowered, lower
 from fairopt.instance import Floats
 from fairopt.solving.engines.point import AlphaQuestion
 
@@ -31,50 +30,28 @@ def max_min(question: AlphaQuestion) -> Floats:
     One linear program. Users whose limit keeps them below the level are then fixed at their limit
     and it is solved again, a few times. If it fails, `alone` divided by the number of users.
     """
-    from scipy.optimize import linprog
-    from scipy.sparse import coo_array, csr_array, hstack, vstack
-
-    from fairopt.program import limit_matrix, usage_matrix
-
-    inst, (n, _) = question.instance, question.pairs
-    u, full = question.share_per_task, alone(question)
-    alpha = max(question.alpha, 1.0)
-    log_v = question.log_w / alpha
-    # unknowns are fractions of what each user has alone, so that all numbers are near 1
-    size = full[n] / u
+    inst, full, best_score = question.instance, alone(question), best(question)
+    log_v = question.log_w / max(question.alpha, 1.0)
     weight = np.exp(log_v - np.log(full) - (log_v - np.log(full)).max())
-    weight = np.maximum(weight, 1e-8)
-    usage = usage_matrix(inst)[0].multiply(size[None, :])
-    most = limit_matrix(inst)[0].multiply(size[None, :])
-    rows = vstack([usage, most]).tocsr()
-    users = inst.shape[0]
-    of_user = csr_array(coo_array((np.ones(len(n)), (n, np.arange(len(n)))), shape=(users, len(n))))
-    held = np.ones(users, bool)
-    level, unit = 0.0, full / users
+    slope = np.maximum(weight, 1e-8) * full
+    program = LinearProgram(lower(inst, question.score))
+    held, unit = np.ones(len(full), bool), full / len(full)
     for _ in range(4):
-        column = np.where(held, weight, 0.0)
-        # the level is in units of what an equal division would give
-        lower = hstack([-of_user, csr_array(column[:, None] / (weight[held].max() * users))])
-        above = hstack([rows, csr_array((rows.shape[0], 1))])
-        goal = np.zeros(len(n) + 1)
-        goal[-1] = -1.0
         # a user fixed at its limit keeps what that allows
-        right = np.concatenate([np.ones(rows.shape[0]), np.where(held, 0.0, -unit / full)])
-        both: Any = vstack([above, lower]).tocsr()
-        found = linprog(goal, both, right, method="highs")
-        if found.x is None or not found.x[-1] > 0:
+        floor = np.where(held, 0.0, unit)
+        found = program.most(None, floor, np.where(held, slope, 0.0), unit=full)
+        if found is None or not found.t > 0:
             break  # solver failed: keep the unit found before
-        level = found.x[-1] / (weight[held].max() * users)
-        best = np.zeros(users)
-        np.maximum.at(best, n, u)
-        wanted = np.exp(log_v - np.log(full) - (log_v - np.log(full)).max()) * level * full
-        unit = np.where(held, np.minimum(wanted, best * inst.limit), unit)
+        wanted = weight * found.t * full
+        unit = np.where(held, np.minimum(wanted, best_score * inst.limit), unit)
         # the program keeps every limit, so that a user can only be at it, not above
-        beyond = held & (wanted >= best * inst.limit * (1 - 1e-9))
+        beyond = held & (wanted >= best_score * inst.limit * (1 - 1e-9))
         if not beyond.any() or beyond.sum() == held.sum():
             break
         held &= ~beyond
-    return np.maximum(unit, 1e-14 * full)
+    # of about the size is enough, and then no answer hangs on the last digits of this program
+    mantissa, power = np.frexp(np.maximum(unit, 1e-14 * full))
+    return np.asarray(np.ldexp(np.round(mantissa, 9), power))
 
 
 def due(log_w: Floats, alpha: float) -> Floats:

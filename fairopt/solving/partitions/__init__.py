@@ -26,8 +26,7 @@ from fairopt.formulas.asked import AlphaAsked
 from fairopt.instance import Floats
 from fairopt.notions import Notion, on_its_own
 from fairopt.solving.engines.smoothed import newton, path
-from fairopt.solving.partitions import whole
-from fairopt.solving.partitions.work import STAGES, KeptPlace, Progress, Work
+from fairopt.solving.partitions.work import STAGES, KeptPlace, Progress, Work, write_whole
 
 TWICE = 2
 """stages after which users who are read one by one are known as well as floats can be"""
@@ -138,7 +137,7 @@ def solve_partitions(
                 break
     if not found.certificate.certified and work.few:
         work.doing = "as one"
-        if whole.write(source, notion, folder):
+        if write_whole(source, notion, folder):
             with threads.one(), np.errstate(all="ignore"):
                 prices = arrays.read(folder / "prices.npy", "prices (I, R)")
                 found = _said(work, np.asarray(prices), folder, plain, work.passes)

@@ -15,17 +15,17 @@ import numpy as np
 
 from fairopt import __version__, arrays, fast, storage
 from fairopt.certificates import partitions as judge
-from fairopt.certificates.partitioned import each_of
-from fairopt.errors import BadInput
+from fairopt.certificates.partitioned import each_of, file
+from fairopt.errors import BadInput, FairoptError, Fault
 from fairopt.files.partitions import Partitions
 from fairopt.formulas.asked import AlphaAsked
-from fairopt.instance import Floats
+from fairopt.instance import Floats, Instance, Ints
+from fairopt.notions import Notion
 from fairopt.solving.engines.smoothed import kept, newton, path, spread
 from fairopt.solving.engines.smoothed.corner import corner
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.smooth import Smooth
-from fairopt.solving.partitions import pieces, whole
 
 Progress = Callable[[int, str], None]
 STAGES = (newton.LAST, path.CLOSE), (2e-13, 1e-12), (2e-14, 1e-13)
@@ -56,12 +56,12 @@ class Work:
         self.parts, self.passes, self.doing = range(len(source)), 0, "check"
         self.asked = asked
         self.total = asked.pool.sum(axis=0)
-        checked = self.each(pieces.checked, [source] * len(self.parts), list(self.parts))
-        faults = [fault for _, found, _ in checked for fault in found]
+        found_each = self.each(checked, [source] * len(self.parts), list(self.parts))
+        faults = [fault for _, found, _ in found_each for fault in found]
         if faults:
             raise BadInput(faults, source.folder)
-        self.sizes = [size for size, _, _ in checked]
-        self.digests = [digest for _, _, digest in checked]
+        self.sizes = [size for size, _, _ in found_each]
+        self.digests = [digest for _, _, digest in found_each]
         compiled = fast.chosen(sum(self.sizes) * len(asked.capacity))
         self.terms = spread.SpreadTerms(asked, self.total, compiled)
 
@@ -89,7 +89,7 @@ class Work:
     @property
     def few(self) -> bool:
         """Whether all users are few enough to be solved as one instance."""
-        return bool(sum(self.sizes) <= whole.FEW)
+        return bool(sum(self.sizes) <= FEW_USERS)
 
     @property
     def together(self) -> bool:
@@ -111,7 +111,7 @@ class Work:
             np.sort(pick[(pick >= firsts[k]) & (pick < firsts[k + 1])]) - firsts[k]
             for k in self.parts
         ]
-        some = self.each(pieces.picked, *self.same(self.terms), rows)
+        some = self.each(picked, *self.same(self.terms), rows)
         users = spread.joined(some)
         users = users.some(rng.permutation(len(users)))
         prices, none = ServerPrices.apart(1 / capacity), users.some(np.zeros(0, np.int64))
@@ -167,14 +167,14 @@ class Work:
         sharp = np.split(np.column_stack([told.sharp.x, told.sharp.mu]), ends)
         args = [(self.source, k, self.terms, told.at[k], now.prices, now.tau) for k in self.parts]
         self.doing = "answer"
-        raw = self.each(pieces.write, args, sharp, [folder] * len(args))
+        raw = self.each(write, args, sharp, [folder] * len(args))
         pool = self.asked.pool
         used, money, weight = (sum(part[j] for part in raw) for j in range(3))
         over = np.maximum((used / pool).max(axis=1), 1.0)
         prices = np.where(self.asked.capacity > 0, now.prices.all / self.total, 0.0)
         factor = float(weight / ((prices * pool).sum() + money))
         arrays.write(folder / "prices.npy", prices * factor)
-        self.each(pieces.fit, *self.same(folder, over, factor))
+        self.each(fit, *self.same(folder, over, factor))
         return prices * factor
 
 
@@ -208,3 +208,95 @@ class KeptPlace:
             with open(part, "xb") as file:
                 np.savez(file, key=self.key, stage=stage, passes=passes, **kept.arrays(now))
             os.replace(part, self.file)
+
+
+# What is done with one partition, here or by a worker of an executor.
+
+
+WRITTEN = "what was just written"
+
+
+def checked(source: Partitions, k: int) -> tuple[int, list[Fault], str]:
+    """Number of users, faults, and digest of a partition."""
+    try:
+        part = source.read(k)
+    except BadInput as error:
+        return 0, list(error.faults), ""
+    digest = hashlib.sha256()
+    for array in (part.demand, part.placement, part.weight, part.limit):
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return len(part), part.faults(source.name(k), source.capacity), digest.hexdigest()
+
+
+def picked(source: Partitions, k: int, terms: spread.SpreadTerms, rows: Ints) -> Any:
+    """Some users of a partition, for the sample."""
+    return terms.users(source.read(k)).some(rows)
+
+
+def write(args: spread.Args, sharp: Floats, folder: Path) -> tuple[Floats, float, float]:
+    """Write tasks as computed; use (I, R), money of limits, sum of weights."""
+    source, k = args[0], args[1]
+    tasks, mu = spread.answered(args, sharp)
+    part = source.read(k)
+    arrays.write(file(folder, "tasks", k), tasks)
+    money = 0.0
+    if mu is not None:
+        arrays.write(file(folder, "limit_prices", k), mu)
+        money = float(mu[mu > 0] @ part.limit[mu > 0])
+    else:
+        with storage.writing(folder):
+            file(folder, "limit_prices", k).unlink(missing_ok=True)
+    return tasks.T @ part.demand, money, float(part.weight.sum())
+
+
+def fit(source: Partitions, k: int, folder: Path, over: Floats, factor: float) -> None:
+    """Scale tasks server by server, then user by user, and prices of limits."""
+    tasks = arrays.read(file(folder, "tasks", k), WRITTEN) / over
+    tasks /= np.maximum(tasks.sum(axis=1) / source.read(k).limit, 1.0)[:, None]
+    arrays.write(file(folder, "tasks", k), tasks)
+    mu = file(folder, "limit_prices", k)
+    if storage.there(mu):
+        arrays.write(mu, arrays.read(mu, WRITTEN) * factor)
+
+
+# Users in partitions who are few: solved as one instance where the path does not end right.
+
+
+FEW_USERS = 20_000
+"""users who are solved as one instance without a thought of memory"""
+
+
+def instance_of(source: Partitions) -> Instance:
+    """All users of all partitions, in their order."""
+    parts = [source.read(k) for k in range(len(source))]
+    demand, placement, weight, limit = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("demand", "placement", "weight", "limit")
+    )
+    return Instance(demand, source.capacity, placement, weight, limit, source.count)
+
+
+def write_whole(source: Partitions, notion: Notion, folder: Path) -> bool:
+    """Solve as one instance and write the answer in partitions; whether there is one."""
+    from fairopt.solving import solve
+
+    inst = instance_of(source)
+    try:
+        found = solve(inst, notion, uncertified="return")
+    except FairoptError:
+        return False
+    if found.prices is None:
+        return False
+    first = 0
+    arrays.write(folder / "prices.npy", found.prices)
+    for k in range(len(source)):
+        rows = slice(first, first + source.users(k))
+        first = rows.stop
+        arrays.write(file(folder, "tasks", k), found.tasks[rows])
+        mu = file(folder, "limit_prices", k)
+        if found.limit_prices is not None and np.isfinite(inst.limit[rows]).any():
+            arrays.write(mu, found.limit_prices[rows])
+        else:
+            with storage.writing(mu):
+                mu.unlink(missing_ok=True)
+    return True

@@ -18,7 +18,7 @@ from fairopt.instance import Bools, Floats, Ints
 Words = NDArray[np.uint64]
 BLOCK = 1 << 17
 """entries processed at a time, so that they stay in the cache"""
-FEW, SMALL = 200, 50_000
+FEW_LINES, SMALL = 200, 50_000
 """lines, and entries, up to which lines are told apart by a dict of their bytes"""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -67,7 +67,7 @@ def equal_lines(
     """
     blocks = [*cheap, *dear]
     many = blocks[0].shape[axis]
-    if many <= FEW and sum(block.size for block in blocks) <= SMALL:
+    if many <= FEW_LINES and sum(block.size for block in blocks) <= SMALL:
         return _by_bytes(blocks, axis)
     for hashed in (list(cheap), blocks) if dear else (blocks,):
         groups = _by_key(_hash(hashed, axis))

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.instance import Bools, Floats, Ints
-from fairopt.solving.reduce.products import at_most
+from fairopt.solving.reduce.merging import at_most
 
 SAMPLE = 64
 """users and servers tried first: they are enough to see of most resources that they may bind"""

@@ -17,7 +17,7 @@ from fairopt.solving.engines.point import AlphaQuestion
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tried from a few users on."""
-    monkeypatch.setattr(pooled, "MANY", 1000)
+    monkeypatch.setattr(pooled, "MANY_PAIRS", 1000)
     monkeypatch.setattr(pooled, "PER_ROW", 20)
 
 

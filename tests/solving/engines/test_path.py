@@ -40,7 +40,7 @@ def test_a_step_solves_the_whole_system(inst, kind, monkeypatch):
         monkeypatch.setattr(system, "TINY", 0)
     if kind == "blocks":
         monkeypatch.setattr(blocks, "LEAST_ROWS", 0)
-        monkeypatch.setattr(blocks, "MANY", 100.0)
+        monkeypatch.setattr(blocks, "MANY_USERS", 100.0)
     if kind == "sparse":
         for name, value in (("SMALL", 0), ("DENSE", 0), ("THICK", 2.0)):
             monkeypatch.setattr(frame, name, value)

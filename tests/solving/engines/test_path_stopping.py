@@ -11,15 +11,14 @@ import fairopt as fo
 from fairopt.errors import SolverFailure
 from fairopt.instance import Instance
 from fairopt.instance.generate import random_instance
-from fairopt.program import limit_matrix, usage_matrix
+from fairopt.program import usage_matrix
 from fairopt.solving.engines.path.level import stopping
 from fairopt.solving.engines.point import AlphaQuestion
 
 
 def by_program(inst: Instance) -> float:
     n, _ = inst.pairs
-    usage, most = usage_matrix(inst)[0], limit_matrix(inst)[0]
-    rows = vstack([usage, most])
+    rows = usage_matrix(inst)[0]  # nobody has a limit
     of_user = coo_array((-np.ones(len(n)), (n, np.arange(len(n)))), (inst.shape[0], len(n)))
     matrix = vstack(
         [hstack([rows, coo_array((rows.shape[0], 1))]), hstack([of_user, inst.weight[:, None]])]

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fairopt.solving.engines.quotas.sharpened import MANY, least
+from fairopt.solving.engines.quotas.sharpened import MANY_ROWS, least
 
-SIZES = (3, MANY + 1)
+SIZES = (3, MANY_ROWS + 1)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -160,7 +160,7 @@ def test_where_it_does_not_end_the_interior_method_follows(monkeypatch: pytest.M
     monkeypatch.setattr(compact, "MOST_PAIRS", 0)
     monkeypatch.setattr(newton, "PER_ROW", 6)
     monkeypatch.setattr(newton.path, "MOST_ITERATIONS", 3)
-    monkeypatch.setattr(told, "FEW", 0)  # judged as very many users are
+    monkeypatch.setattr(told, "FEW_USERS", 0)  # judged as very many users are
     found = fo.solve(cluster(120, 0.2), fo.ProportionalFair())
     steps = [step["step"] for step in found.steps]
     tried = [step for step in steps if step not in ("prices, closer", "nearby")]

@@ -318,7 +318,7 @@ def test_implicit_steps_of_time_find_its_only_totals() -> None:
 
 def test_where_the_implicit_steps_fail_the_rounds_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     inst = crowd(0, 20, 4)
-    monkeypatch.setattr(ps_dsf, "FEW", 0)
+    monkeypatch.setattr(ps_dsf, "FEW_PAIRS", 0)
     monkeypatch.setattr(implicit, "MOST_STEPS", 1)
     found = fo.solve(inst, RDM)
     assert found.steps[-1]["engine"] == "refill"

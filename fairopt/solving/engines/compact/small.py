@@ -31,7 +31,7 @@ MOST_PAIRS, MOST_ROWS = 100_000, 200
 """users times servers, and rows of servers and limits, up to which this method goes first"""
 ANY_PAIRS, LARGE_ROWS, EASY = 20_000, 100, 2.0
 """pairs beyond which it does so only on so many rows, and where alpha is at most EASY"""
-STEEPEST, FEW = 10.0, 24
+STEEPEST, FEW_PAIRS = 10.0, 24
 """alpha above which the path is often lost unless pairs are at most so few"""
 MOST_STEPS = 80
 """steps at one exponent"""
@@ -70,7 +70,7 @@ def follow(question: AlphaQuestion) -> Point | None:
         return None
     if pairs > ANY_PAIRS and (rows > LARGE_ROWS or alpha > EASY):
         return None
-    if alpha > STEEPEST and len(inst.pairs[0]) > FEW:
+    if alpha > STEEPEST and len(inst.pairs[0]) > FEW_PAIRS:
         return None
     log_v = question.log_w / alpha
     log_v = log_v - log_v.max()

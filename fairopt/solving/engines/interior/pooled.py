@@ -29,7 +29,7 @@ from fairopt import clock
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.point import AlphaQuestion, Point
 
-MANY, PER_ROW = 10_000, 100
+MANY_PAIRS, PER_ROW = 10_000, 100
 """pairs, and users a row of capacity, from which a pool is tried"""
 DENSE = 0.3
 """part of all pairs that are eligible from which a pool is likely to be enough"""
@@ -59,7 +59,7 @@ def worthwhile(question: AlphaQuestion) -> bool:
         question.alpha > 0
         and servers > 1
         and inst.demand.ndim == 2
-        and users * servers >= MANY
+        and users * servers >= MANY_PAIRS
         and users >= PER_ROW * servers * resources
         and not np.isfinite(inst.limit).any()
         and bool((inst.pool > 0).any(axis=0).all() and (inst.demand > 0).any(axis=0).all())

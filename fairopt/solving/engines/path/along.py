@@ -17,7 +17,7 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.instance import Floats
-from fairopt.solving.engines.path import limits, start
+from fairopt.solving.engines.path import start
 from fairopt.solving.engines.path.basis import EASY, Basis
 from fairopt.solving.engines.path.state import PathMissing
 from fairopt.solving.engines.path.system import PathSystem
@@ -78,7 +78,7 @@ class Path(Basis):
         """Steps at one exponent, until the error is small enough or nothing is gained."""
         best, least, mark, worse, lowest = state, np.inf, np.inf, 0, np.inf
         for _ in clock.steps(MOST_STEPS):
-            state, moved = limits.lowered(self, state)
+            state, moved = start.lowered(self, state)
             self.levelled(state)
             missing = self.missing(state)
             error = self.error(state, missing)
@@ -150,7 +150,7 @@ class Path(Basis):
         # where a rule pays for tasks, what it pays may have risen beyond what they cost
         new = np.where(new > 0, new, np.where(old > 0, old, before))
         if len(layout.limited):
-            self.log_w = limits.capped(self, new)
+            self.log_w = start.capped(self, new)
         value = np.where(self.active, np.exp(self.log_w - self.alpha * np.log(s.share)), 1.0)
         over = np.maximum(value - new, 0.1 * new) / np.where(frame.limited, frame.least_limit, 1.0)
         s.rent[:] = np.where(capped, over, rent * more)[layout.limited]

@@ -15,7 +15,7 @@ import numpy as np
 
 from fairopt.instance import Floats, Ints
 
-LEAST_ROWS, MANY, WIDEST = 60, 1.0, 40
+LEAST_ROWS, MANY_USERS, WIDEST = 60, 1.0, 40
 """least rows that are worth it, most users for each row, and most rows in a block"""
 SHIFTS = 1e-15, 1e-13, 1e-11, 1e-9
 """what is added to a unit diagonal until there are factors"""
@@ -32,7 +32,7 @@ class Blocks(NamedTuple):
 def of(users: int, rows: int, row: Ints, column: Ints, columns: int) -> Blocks | None:
     """The blocks of rows that share no column (row, column of each entry); None where users are not
     fewer than rows or a block is large."""
-    if rows < LEAST_ROWS or users >= MANY * rows or not rows:
+    if rows < LEAST_ROWS or users >= MANY_USERS * rows or not rows:
         return None
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

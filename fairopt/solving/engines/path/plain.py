@@ -6,9 +6,9 @@ import numpy as np
 
 from fairopt.errors import SolverFailure
 from fairopt.formulas.blocked import task_cost
-from fairopt.formulas.lowered import Lowered, lower
+from fairopt.formulas.lowered import lower
 from fairopt.instance import Floats
-from fairopt.solving.engines.path.solve import PathAnswer, solve
+from fairopt.solving.engines.path.solve import solve
 from fairopt.solving.engines.point import AlphaQuestion, Point
 from fairopt.solving.engines.units import expected
 
@@ -31,7 +31,7 @@ def follow(question: AlphaQuestion) -> Point | None:
         return None
     if not found.left < FAR:
         return None
-    return _point(question, low, found)
+    return Point.paid(question.instance, found.x, low.named(found.price))
 
 
 def least_last(question: AlphaQuestion, share: Floats, p: Floats, mu: Floats) -> Point | None:
@@ -60,7 +60,7 @@ def least_last(question: AlphaQuestion, share: Floats, p: Floats, mu: Floats) ->
         return None
     if not found.left < FAR:
         return None
-    last = _point(question, low, found)
+    last = Point.paid(question.instance, found.x, low.named(found.price))
     with np.errstate(divide="ignore", invalid="ignore"):
         cost = task_cost(instance, p, slice(None), mu) / question.score
     first = int(log_money.argmax())
@@ -71,14 +71,6 @@ def least_last(question: AlphaQuestion, share: Floats, p: Floats, mu: Floats) ->
     limit = np.where(np.isfinite(instance.limit), instance.limit, 0.0)
     rows = np.where(p > 0, scale * p * instance.pool, last.rows)
     return Point(last.x, rows, np.where(held, scale * mu * limit, last.limits))
-
-
-def _point(question: AlphaQuestion, low: Lowered, found: PathAnswer) -> Point:
-    """An end of the path in tasks and money."""
-    instance = question.instance
-    price = low.named(found.price)
-    limits = price.limits * np.where(np.isfinite(instance.limit), instance.limit, 0.0)
-    return Point(found.x, price.capacity * instance.pool, limits)
 
 
 __all__ = ["follow", "least_last"]

@@ -16,7 +16,7 @@ CLEAR = 1e-6
 """a column, or a price, that is smaller by this than what vanishes with it is nothing"""
 LARGEST_LOG = 600.0
 """log of the largest number that prices are multiplied by"""
-FINE, CLOSE, MANY = 1e-9, 1e-8, 100_000
+FINE, CLOSE, MANY_COLUMNS = 1e-9, 1e-8, 100_000
 """a larger error is tried again; of so many columns, where that takes seconds or minutes, if it is
 larger than CLOSE, from where the judge's own steps get to the optimum"""
 WAYS = (
@@ -107,7 +107,7 @@ def _followed(
     there are no limits, and last in shorter stages; where none ends, all once more with steps that
     may end at the border, where rows that leave nobody anything are met exactly."""
     best: tuple[Path, Floats, float] | None = None
-    fine = FINE if len(low.owner) < MANY else CLOSE
+    fine = FINE if len(low.owner) < MANY_COLUMNS else CLOSE
     tried: list[tuple[bool, bool, float, tuple[float, float] | None, bool]] = []
     for touches, (quick, together, begins, stages) in product((False, True), WAYS):
         path = Path(low, log_w, alpha, floor, added, unit, active)

@@ -14,7 +14,7 @@ import numpy as np
 from fairopt.errors import Infeasible
 from fairopt.instance import Bools, Floats, Instance
 
-MANY = 60
+MOST_REDUCED = 60
 """most users for which a conflict is reduced to the fewest that contradict each other"""
 
 
@@ -30,7 +30,7 @@ def usable(instance: Instance) -> Bools:
     if found.any():
         return found
     conflict: list[int] = users.tolist()
-    if len(conflict) <= MANY:
+    if len(conflict) <= MOST_REDUCED:
         for user in users.tolist():
             rest = [n for n in conflict if n != user]
             if rest and not _widest(instance, np.array(rest)).any():

@@ -14,7 +14,7 @@ from fairopt import clock
 from fairopt.errors import BadInput, Fault, MissingExtra, SolverFailure, UsageError
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
-from fairopt.program import FeasibleSet, Program, RuledSet
+from fairopt.program import Program
 from fairopt.solving.engines.point import Point
 
 
@@ -132,18 +132,8 @@ def run(program: Program, instance: Instance, settings: Settings) -> tuple[Point
     SolverFailure : the solver stopped without a point.
     UsageError : the solver cannot solve programs of this class; the message names those that can.
     """
-    space = program.space
-    assert isinstance(space, FeasibleSet)
-    problem = ended(program, settings)
-    users, servers, resources = instance.shape
-    rows = np.zeros((servers, resources))
-    rows[space.rows] = _dual(space.capacity)
-    limits = np.zeros(users)
-    if space.limits is not None:
-        limits[space.limited] = _dual(space.limits)
-    return Point(np.maximum(space.y.value, 0.0) * space.pair_unit, rows, limits), str(
-        problem.status
-    )
+    x, price, status = run_ruled(program, settings)
+    return Point.paid(instance, x, program.space.low.named(price)), status
 
 
 def run_ruled(program: Program, settings: Settings) -> tuple[Floats, Floats, str]:
@@ -156,10 +146,11 @@ def run_ruled(program: Program, settings: Settings) -> tuple[Floats, Floats, str
     SolverFailure, UsageError : as of `run`.
     """
     space = program.space
-    assert isinstance(space, RuledSet)
     problem = ended(program, settings)
     x = np.maximum(space.y.value, 0.0) * space.pair_unit
-    return x, _dual(space.rules) / space.low.unit, str(problem.status)
+    price = np.empty(len(space.low.rhs))
+    price[space.low.by_server] = _dual(space.rules)
+    return x, price / space.low.unit, str(problem.status)
 
 
 def ended(program: Program, settings: Settings) -> Any:

@@ -22,7 +22,7 @@ from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.interior.moved import MoveQuestion, moved
 from fairopt.solving.engines.programs.growing import GrowingProgram, solved
 
-FEW = 4
+FEW_PER_ROW = 4
 """up to so many pairs that run for each row, all of them are in the first program; of more only"""
 FULL = 1e-6
 """a row with a price has at most this left, in its unit"""
@@ -111,7 +111,7 @@ def nearest(face: Face, held: Floats) -> Nearest:
     )
     tasks = np.where(face.columns, 0.0, face.tasks)  # of users without a share
     offset = float(held.sum() - had.sum())
-    if face.keeps and not len(others) and len(kept) > FEW * len(high):
+    if face.keeps and not len(others) and len(kept) > FEW_PER_ROW * len(high):
         path = _along(program, place[owner], begin[some] / size, now, face.full)
         if path is not None:
             tasks[some] = np.maximum(now + path[0], 0.0) * size
@@ -119,7 +119,7 @@ def nearest(face: Face, held: Floats) -> Nearest:
     begun, stopped = np.ones(len(some), bool), np.ones(len(kept), bool)
     if len(kept):
         begun = had > 0
-        if len(kept) > FEW * len(high):
+        if len(kept) > FEW_PER_ROW * len(high):
             begun = _largest(now, system.owner[some]) | _largest(now, system.server[some])
             # where full rows must give, prices of a few columns lead astray: all at once
             begun |= bool((high < used).any())

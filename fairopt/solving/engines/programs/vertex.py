@@ -22,7 +22,7 @@ CLOSE = 1e-26
 """relative correction at which it stops"""
 SOLVED = 1e-18
 """relative correction that will do if rounding ends it"""
-FEW = 48
+FEW_ENTRIES = 48
 """entries of a row up to which all rows are summed side by side"""
 
 
@@ -62,13 +62,13 @@ class SparseRows:
         high, error = exact_product(self.value, x.high[self.across])
         rest = error + self.value * x.low[self.across]
         total, low = whole.high.copy(), whole.low.copy()
-        for j in range(min(int(self.count.max(initial=0)), FEW)):
-            rows = np.flatnonzero((self.count > j) & (self.count <= FEW))
+        for j in range(min(int(self.count.max(initial=0)), FEW_ENTRIES)):
+            rows = np.flatnonzero((self.count > j) & (self.count <= FEW_ENTRIES))
             at = self.begin[rows] + j
             total[rows], more = exact_sum(total[rows], -high[at])
             low[rows] += more - rest[at]
         found: Floats = total + low
-        for row in np.flatnonzero(self.count > FEW).tolist():
+        for row in np.flatnonzero(self.count > FEW_ENTRIES).tolist():
             part = slice(int(self.begin[row]), int(self.begin[row] + self.count[row]))
             terms = [whole.high[row], whole.low[row], *(-high[part]), *(-rest[part])]
             found[row] = math.fsum(terms)

@@ -11,17 +11,14 @@ out one after another.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fairopt.errors import SolverFailure
+from fairopt.formulas.linear_program import FINE, LinearProgram
 from fairopt.formulas.lowered import RULE, UP_OF_TWO, Lowered
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.quotas.model import LevelModel, LevelOptimum
-
-FINE = 1e-10
-"""tolerance of HiGHS on rows and prices, which are of order 1"""
 
 
 @dataclass(frozen=True)
@@ -71,65 +68,34 @@ def clash(low: Lowered, floor: Floats) -> Clash | None:
 
 
 class _ClashSystem:
-    """Rows G z <= h + theta g: those of the rules, then of floors, each in a typical amount."""
+    """The rules and floors as things that are asked for or leave room; the two rows of `equal` are
+    one thing."""
 
     def __init__(self, low: Lowered, floor: Floats) -> None:
-        from scipy.sparse import csr_array, hstack, vstack
-
         own = low.kind == RULE
         equal = own & (low.two >= UP_OF_TWO)
-        asks = (own & (low.rhs < 0)) | equal
-        self.floored: Ints = np.flatnonzero(floor > 0)
-        flows = csr_array((len(self.floored), len(low.low)))
-        shares = -low.of_user().tocsr()[self.floored]
+        self.asked: Bools = (own & (low.rhs < 0)) | equal
+        self.floor, self.floored = floor, np.flatnonzero(floor > 0)
         self.size = np.concatenate([low.unit, floor[self.floored]])
-        body = vstack([low.matrix, hstack([shares, flows])]).multiply(1.0 / self.size[:, None])
-        # columns in units in which the largest entry of each is 1
-        largest = np.abs(body.tocsc()).max(axis=0).toarray().ravel()
-        self.scale = 1.0 / np.where(largest > 0, largest, 1.0)
-        self.body = body.multiply(self.scale[None, :]).tocsr()
-        rhs = np.concatenate([low.rhs, -floor[self.floored]]) / self.size
-        asked = np.concatenate([asks, np.ones(len(self.floored), dtype=bool)])
-        self.fixed, self.asked = np.where(asked, 0.0, rhs), np.where(asked, rhs, 0.0)
-        # the two rows of `equal` are one thing
-        thing = np.arange(len(rhs))
+        thing = np.arange(len(self.size))
         second = np.flatnonzero(equal)[1::2]
         thing[second] = second - 1
         self.thing: Ints = np.unique(thing, return_inverse=True)[1]
         self.things = int(self.thing.max()) + 1
-        self.low, tasks = low, low.columns
-        self.bounds = np.column_stack(
-            [
-                np.concatenate([np.zeros(tasks), low.low / self.scale[tasks:], [0.0]]),
-                np.concatenate([np.full(tasks, np.inf), low.high / self.scale[tasks:], [1.0]]),
-            ]
-        )
+        self.program = LinearProgram(low)
 
     def highest(self, inside: Bools) -> tuple[float, Floats]:
         """theta* of the things inside, and the prices of their rows in units of money."""
-        from scipy.optimize import linprog
-        from scipy.sparse import csr_array, hstack
-
-        rows = np.flatnonzero(inside[self.thing])
-        money = np.zeros(len(self.thing))
-        if not self.asked[rows].any():
-            return 1.0, money
-        left: Any = hstack([self.body[rows], csr_array(-self.asked[rows][:, None])])
-        goal = np.zeros(left.shape[1])
-        goal[-1] = -1.0
-        exact = {"primal_feasibility_tolerance": FINE, "dual_feasibility_tolerance": FINE}
-        found = linprog(
-            goal,
-            A_ub=left,
-            b_ub=self.fixed[rows],
-            bounds=self.bounds,
-            method="highs",
-            options=exact,
+        rows, users = np.split(inside[self.thing], [len(self.asked)])
+        least = np.full(len(self.floor), -np.inf)
+        least[self.floored[users]] = 0.0
+        unit = np.where(self.floor > 0, self.floor, 1.0)
+        found = self.program.most(
+            None, least, self.floor, 1.0, None, unit, FINE, among=rows, asked=self.asked
         )
-        if found.x is None:
-            raise SolverFailure(f"HiGHS: {found.message}")
-        money[rows] = np.maximum(-found.ineqlin.marginals, 0.0)
-        return float(found.x[-1]), money
+        if found is None:
+            raise SolverFailure("HiGHS: no optimum of the rules that may be in conflict")
+        return found.t, np.concatenate([found.price, found.paid[self.floored]]) * self.size
 
 
 FITS = 1e-9

@@ -48,7 +48,7 @@ def kept(x: Floats, low: Lowered) -> Floats:
     return np.asarray(found) if near.all() else x
 
 
-MANY = 500
+MANY_ROWS = 500
 """rows of a large system"""
 TINY = 1e-13
 """singular values of a smaller part are none"""
@@ -71,7 +71,7 @@ def least(matrix: Floats, right: Floats) -> Floats:
     none = np.zeros(len(right))
     if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
         return none
-    if len(right) > MANY:
+    if len(right) > MANY_ROWS:
         # a matrix that is not definite is one for least squares
         with contextlib.suppress(np.linalg.LinAlgError):
             found = np.asarray(cho_solve(cho_factor(matrix), right), dtype=np.float64)
@@ -268,4 +268,4 @@ def _prices(price: Floats, low: Lowered, held: Bools) -> Floats:
     return found
 
 
-__all__ = ["FULL", "MANY", "NOTHING", "least", "sharpened", "tasks"]
+__all__ = ["FULL", "MANY_ROWS", "NOTHING", "least", "sharpened", "tasks"]

@@ -30,7 +30,7 @@ TINY = 1e-15
 """tau of users of servers equally dear: what it leaves is below the rounding of sums"""
 ROUNDS, REPAIRS = 7, 25
 """iterations at one tau, and changes of sides"""
-MANY = 4
+MANY_TIES = 4
 """times the number of rows, beyond which ties are too many to be told"""
 EXACT, GOOD = 2e-15, 1e-11
 """miss of a full row that is rounding, and largest that is taken"""
@@ -48,7 +48,7 @@ def corner(now: Where, capacity: Floats) -> Where | None:
     full = now.free / capacity < money / money.sum(axis=1)[:, None]
     sides = _Sides.of(now.told.sharp, prices.label, full)
     ended = None
-    if len(sides.y) > MANY * capacity.size:
+    if len(sides.y) > MANY_TIES * capacity.size:
         return None  # servers equally dear that the path has not told
     while len(sides.y) > capacity.size:
         sides = sides.without(int(sides.sure.argmin()))

@@ -27,7 +27,7 @@ STEEP = 10.0
 """alpha up to which the same number is enough where limits count tasks of different scores"""
 PER_ROW, ROWS = 200, 200
 """and users a row of capacity; most rows, since every user adds a matrix of rows by rows"""
-SAMPLE, FEW = 20_000, 2_000
+SAMPLE, FEW_USERS = 20_000, 2_000
 """users of the sample, and users on which the first prices are found"""
 SAMPLED, EARLIEST, LAST = 40.0, 0.02, 2e-12
 """tau at the end of the sample's path, per user, but no smaller than this, and of the whole"""
@@ -157,7 +157,7 @@ class Begun:
 
 def begin(users: UsersRead, capacity: Floats, size: int) -> Begun:
     """The first prices, from a sample of `size` users in random order, or from all of them."""
-    few, part = users.some(slice(0, FEW)), len(users) / size
+    few, part = users.some(slice(0, FEW_USERS)), len(users) / size
     lam, free = _first(few, capacity * (len(few) / size))
     free = free * size / len(few)
     if part == 1:

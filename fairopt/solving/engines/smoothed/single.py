@@ -13,7 +13,7 @@ from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.smoothed.smooth import Sums
 from fairopt.solving.engines.smoothed.users import UsersRead
 
-MANY = 6.0
+MANY_ALIKE = 6.0
 """users of like money that must share a tie, for it to be smooth"""
 SAME_WINDOWS = 100.0
 """windows within which prices of servers are equal in the end"""
@@ -25,7 +25,7 @@ def rarely_shared(money: Floats, squares: Floats, lam: Floats, tau: float) -> Bo
     Their prices differ by so many windows, which stay as many while tau falls: such a tie never
     becomes a step.
     """
-    few: Bools = money**2 / np.maximum(squares, 1e-300) < MANY
+    few: Bools = money**2 / np.maximum(squares, 1e-300) < MANY_ALIKE
     np.fill_diagonal(few, False)
     label = grouped(lam, ~few, tau, SAME_WINDOWS)
     found: Bools = few & (label[:, None] != label)

@@ -119,7 +119,7 @@ def run(
 
 CLOSING = 200
 """largest number of rounds that improve the answer of a program"""
-FEW, SOON, FIRST = 150, 60, 2
+FEW_PAIRS, SOON, FIRST = 150, 60, 2
 """pairs up to which the rounds may settle first, and in how many; rounds before implicit steps"""
 MOVED = 1e-7
 """part of a total by which a round may move the end of the implicit steps"""
@@ -159,7 +159,7 @@ def solve(instance: Instance, notion: Any) -> Answer:
 def refilled(instance: Instance, order: list[int]) -> tuple[Floats, dict[str, Any]]:
     """The fixed point where the rounds settle at once, else that of implicit steps from where they
     are, else that of as many rounds as it takes."""
-    part, few = instance.part_of_row(), len(instance.pairs[0]) <= FEW
+    part, few = instance.part_of_row(), len(instance.pairs[0]) <= FEW_PAIRS
     try:
         tasks, rounds = refill(instance, part, order, rounds=SOON if few else FIRST)
         return tasks, {"engine": "refill", "rounds": rounds}
