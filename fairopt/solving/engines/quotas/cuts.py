@@ -15,6 +15,7 @@ end is a cut that is met with its prices, or a user that has all it wants.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -46,15 +47,18 @@ TOLD = 1_000_000
 
 
 def solve(asked: RoundsQuestion) -> Rounds | None:
-    """All rounds; None for few columns, floors, classes, or rows of other kinds than those of
-    servers and limits, or of nothing, or where the programs come to no end."""
+    """All rounds; None where this does not apply, or where the programs come to no end."""
+    return _Cuts(asked).run() if applies(asked) else None
+
+
+def applies(asked: RoundsQuestion) -> bool:
+    """Whether columns are many, without floors, classes, or rows of other kinds than those of
+    servers and limits, or of nothing."""
     low, tree = asked.low, asked.tree
     kinds = np.isin(low.kind, (CAPACITY, LIMIT, PLACE)).all() and not len(low.low)
     one = not asked.floor.any() and len(np.unique(asked.rank)) == 1
     wide = WIDE if len(tree.parent) == len(tree.leaf) + 1 else IN_GROUPS
-    if not (kinds and one and (low.rhs > 0).all()) or low.columns < wide:
-        return None
-    return _Cuts(asked).run()
+    return bool(kinds and one and (low.rhs > 0).all()) and low.columns >= wide
 
 
 class _Cuts:
@@ -62,9 +66,9 @@ class _Cuts:
     (M,); parts : each (N,), what of the cut a unit of share takes."""
 
     def __init__(self, asked: RoundsQuestion) -> None:
-        self.low, self.tree = asked.low, asked.tree
+        self.asked, self.low, self.tree = asked, asked.low, asked.tree
         low = asked.low
-        self.most, self.limits = _limits(low)
+        self.most, self.limits = limits_alone(low)
         # a limit that says what share its user may have is no row: all that is due is within it
         self.told = low.kind != LIMIT
         self.told[low.kind == LIMIT] = _uneven(low)[low.one[low.kind == LIMIT]]
@@ -97,7 +101,7 @@ class _Cuts:
                 held = np.bincount(low.owner, low.score * found.x, low.shape[0])
                 x = found.x * np.minimum(share / held, 1.0)[low.owner]
                 over = float(((low.matrix @ x) / low.rhs).max(initial=1.0))
-                return self._rounds(stops, x / over, share, k + 1)
+                return rounds_of(low, stops, self.prices, self.limits, x / over, share, k + 1)
             price = np.zeros(len(low.rhs))
             price[self.told] = self._cleared(found.price, found.x)
             if not price.any():
@@ -109,12 +113,12 @@ class _Cuts:
 
     def _met(self) -> tuple[Floats, list[StopAtCut]] | None:
         """The shares (N,) of max-min under the cuts alone, and who stops where, in order."""
-        tree, nobody = self.tree, np.zeros(len(self.most))
+        tree = self.tree
         if len(tree.parent) > len(tree.leaf) + 1:
-            return followed(tree, nobody, nobody, self.most, np.array(self.parts))
+            return followed(self.asked, self.most, np.array(self.parts))
         weight = np.asarray(tree.weight[tree.leaf], dtype=np.float64)
         part = np.stack(self.parts, axis=1) * weight[:, None]
-        height, turns = fill_in_turn(part, nobody, self.most / weight)
+        height, turns = fill_in_turn(part, np.zeros(len(weight)), self.most / weight)
         free, found = height < self.most / weight, list[StopAtCut]()
         for k, users in turns:
             stopped = np.zeros(len(height), dtype=bool)
@@ -144,22 +148,31 @@ class _Cuts:
         trifle = part * weight < TRIFLE * (part * weight).max()
         self.parts.append(np.where(trifle, 0.0, part))
 
-    def _rounds(self, stops: list[StopAtCut], x: Floats, share: Floats, programs: int) -> Rounds:
-        """The rounds in order of level; of users at their limits with the prices of these."""
-        low, rank = self.low, 0
-        at_limits = sum(int(stop.users.sum()) for stop in stops if stop.cut < 0)
-        own = np.isin(low.kind, (LIMIT, PLACE)) & (at_limits * low.columns <= TOLD)
-        found = []
-        for stop in stops:
-            price = np.zeros(len(own))
-            if stop.cut >= 0:
-                price = self.prices[stop.cut]
-            else:
-                mine = np.flatnonzero(own)
-                mine = mine[stop.users[low.one[mine]]]
-                price[mine] = self.limits[mine]
-            found.append(Round(stop.t, stop.jump, rank, stop.users, price))
-        return Rounds(tuple(found), x, share, programs, 0)
+
+def rounds_of(
+    low: Lowered,
+    stops: Sequence[StopAtCut],
+    prices: Sequence[Floats],
+    limits: Floats,
+    x: Floats,
+    share: Floats,
+    programs: int,
+) -> Rounds:
+    """The rounds in order of level, with the prices of the cut, or of users at their limits with
+    those (M,) of these."""
+    at_limits = sum(int(stop.users.sum()) for stop in stops if stop.cut < 0)
+    own = np.isin(low.kind, (LIMIT, PLACE)) & (at_limits * low.columns <= TOLD)
+    found = []
+    for stop in stops:
+        price = np.zeros(len(own))
+        if stop.cut >= 0:
+            price = prices[stop.cut]
+        else:
+            mine = np.flatnonzero(own)
+            mine = mine[stop.users[low.one[mine]]]
+            price[mine] = limits[mine]
+        found.append(Round(stop.t, stop.jump, stop.rank, stop.users, price))
+    return Rounds(tuple(found), x, share, programs, 0)
 
 
 def _uneven(low: Lowered) -> Bools:
@@ -170,7 +183,7 @@ def _uneven(low: Lowered) -> Bools:
     return np.asarray(least < best)
 
 
-def _limits(low: Lowered) -> tuple[Floats, Floats]:
+def limits_alone(low: Lowered) -> tuple[Floats, Floats]:
     """(N,) the largest share that own limits of each user let it have, inf without any; and (M,)
     prices of these, at which a share costs 1."""
     rows, best = low.matrix.tocsr(), np.zeros(low.shape[0])
@@ -189,4 +202,4 @@ def _limits(low: Lowered) -> tuple[Floats, Floats]:
     return np.minimum(places, whole), price
 
 
-__all__ = ["solve"]
+__all__ = ["applies", "limits_alone", "rounds_of", "solve"]

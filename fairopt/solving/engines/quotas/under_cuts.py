@@ -12,35 +12,50 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt import clock
-from fairopt.formulas.targets import Jump, PathPoint, TargetTree
+from fairopt.formulas.targets import Jump, PathPoint
 from fairopt.instance import Bools, Floats
-from fairopt.solving.engines.quotas.rounds import LEAST_JUMP
+from fairopt.solving.engines.quotas.rounds import LEAST_JUMP, RoundsQuestion
 
 SAME_WAY = 1e-12
 """part of the way to where users stop that is rounding"""
 
 
 class StopAtCut(NamedTuple):
-    """Users (N,) that stop at level t, or at part `jump` of the line that begins there, at a cut,
-    or -1: at their limits."""
+    """Users (N,) of a class that stop at level t, or at part `jump` of the line that begins there,
+    at a cut, or -1: at their limits."""
 
     t: float
     jump: float
     users: Bools
     cut: int
+    rank: int = 0
 
 
 def followed(
-    tree: TargetTree, floor: Floats, base: Floats, most: Floats, parts: Floats
+    asked: RoundsQuestion, most: Floats, parts: Floats
 ) -> tuple[Floats, list[StopAtCut]] | None:
     """The shares (N,) in the end, and who stops where, in order; None if somebody never does.
 
     Parameters
     ----------
-    floor, base : (N,) the least that everybody is due, and what of it the tree does not divide.
     most : (N,) the most that each may have. parts : (K, N) what of a cut a unit of share takes.
     """
-    point, stops = PathPoint.start(tree, floor - base), list[StopAtCut]()
+    share, stops = asked.floor, list[StopAtCut]()
+    for rank in np.unique(asked.rank).tolist():
+        met = _of_class(asked, rank, share, most, parts)
+        if met is None:
+            return None
+        share, stops = met[0], [*stops, *met[1]]
+    return share, stops
+
+
+def _of_class(
+    asked: RoundsQuestion, rank: int, share: Floats, most: Floats, parts: Floats
+) -> tuple[Floats, list[StopAtCut]] | None:
+    """The same of a priority class, from the shares (N,) that the others have."""
+    base = asked.floor if asked.added else np.zeros_like(asked.floor)
+    point = PathPoint.start(asked.tree, share - base, asked.rank == rank)
+    stops = list[StopAtCut]()
     while point.free.any():
         clock.tick()
         # along one line at a time: where it ends, or somebody stops, everybody moves another way
@@ -59,7 +74,7 @@ def followed(
         if first >= far * (1 - SAME_WAY) and far < np.inf:
             if isinstance(piece, Jump):
                 point = piece.end
-                stops.append(StopAtCut(float(point.t), 1.0, np.zeros_like(point.free), -1))
+                stops.append(StopAtCut(float(point.t), 1.0, np.zeros_like(point.free), -1, rank))
             else:
                 point = piece.at(piece.until)
             continue
@@ -72,7 +87,7 @@ def followed(
         counted = point.free & (parts[cut] > 0) & ~limited & (cuts[cut] <= first * (1 + SAME_WAY))
         for users, by in ((limited, -1), (counted, cut)):
             if users.any():
-                stops.append(StopAtCut(float(point.t), part, users, by))
+                stops.append(StopAtCut(float(point.t), part, users, by, rank))
         point = point.freeze(limited | counted)
     return point.due + base, stops
 
