@@ -21,7 +21,7 @@ import numpy as np
 from fairopt import memory
 from fairopt.errors import UsageError
 from fairopt.formulas.entitled import leaf_weights
-from fairopt.formulas.limits import in_limits_alone, limited
+from fairopt.formulas.limits import in_limits_alone
 from fairopt.formulas.lowered import Lowered, lower
 from fairopt.instance import Floats, Instance, Ints, remembered
 
@@ -39,8 +39,7 @@ def among_all(instance: Instance, who: str) -> None:
         as they weigh themselves: a group as much as its members together.
     """
     tree = instance.tree
-    if instance.modes is not None or instance.start is not None:
-        limited(instance, who)
+    instance.only_known("limits", who)
     if len(tree.guarantees) or tree.own_tasks.any():
         raise UsageError(f"{who}: found guarantees; wanted an instance without them")
     if tree.rank.any():
