@@ -105,15 +105,20 @@ def drawn(kind: str) -> Callable[[str], object]:
     return ask
 
 
-def again(column: str) -> object:
+def again(notion: fo.MaxMin | fo.ProportionalFair) -> Callable[[str], object]:
     """An answer from the answer before, after a change of a weight."""
-    other = instance(column).replace(weight=[1, 1.1, 1])
-    found = fo.solve(other, FAIR, start=answer(column, FAIR))
-    status = found.steps[0]["status"]
-    few = status.endswith("few columns beside rules")  # of many it is used
-    if status != "used" and not few:
-        raise fo.UsageError(f"start: {status}")
-    return found
+
+    def ask(column: str) -> object:
+        other = instance(column).replace(weight=[1, 1.1, 1])
+        found = fo.solve(other, notion, start=answer(column, notion))
+        status = found.steps[0]["status"]
+        few = status.endswith("few columns beside rules")  # of many it is used
+        few |= other.plain and notion.family == "max-min"
+        if status != "used" and not few:
+            raise fo.UsageError(f"start: {status}")
+        return found
+
+    return ask
 
 
 def planned(column: str) -> object:
@@ -215,7 +220,8 @@ ANSWERS: dict[str, Notion] = {
 FEATURES: dict[str, dict[str, Callable[[str], object]]] = {
     "Answers": {
         **{name: solved(notion) for name, notion in ANSWERS.items()},
-        "start=": again,
+        "start=, max-min": again(MAX_MIN),
+        "start=, proportional": again(FAIR),
         "near=": lambda column: fo.solve(instance(column), FAIR, near=answer(column, FAIR)),
         "constraints=": lambda column: fo.solve(instance(column), FAIR, constraints=half),
         "Planner": planned,

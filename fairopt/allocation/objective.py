@@ -9,7 +9,7 @@ import numpy as np
 
 from fairopt.allocation.amounts import Amounts
 from fairopt.errors import UsageError
-from fairopt.formulas import families, penalties, pools, welfare
+from fairopt.formulas import families, penalties, pool_rows, pools, welfare
 from fairopt.formulas.entitled import entitled
 
 SAME_NUMBER = 1e-6
@@ -17,6 +17,14 @@ SAME_NUMBER = 1e-6
 
 Worth = dict[str, float | None]
 """objective and equally distributed equivalent share, by these names; None where there is none"""
+
+
+def _beside_rows(alloc: Amounts) -> bool:
+    """Whether a notion over pools is asked beside rows, which a file may say of any."""
+    try:
+        return pool_rows.beside_rows(alloc.instance, alloc.kind, str(alloc.kind["name"]))
+    except UsageError:
+        return False  # no such question: the judge says so
 
 
 def worth(alloc: Amounts) -> Worth:
@@ -32,7 +40,7 @@ def worth(alloc: Amounts) -> Worth:
         return {**found, "objective": penalties.objective(alloc.instance, output, terms)}
     inst = alloc.instance
     of_pools = pools.OBJECTIVES.get(kind["name"])
-    if of_pools is not None and inst.plain and inst.linear:
+    if of_pools is not None and inst.linear and (inst.plain or _beside_rows(alloc)):
         value = of_pools(inst, alloc.tasks, kind["parameters"], alloc.steps)
         return {**found, "objective": value}
     alpha = welfare.alpha_of(alloc.notion)

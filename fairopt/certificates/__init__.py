@@ -18,7 +18,7 @@ from fairopt.allocation.check import REFUTED, UNPROVED, Certificate
 from fairopt.certificates import started
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import UsageError
-from fairopt.formulas import curves, families, parameters, penalties
+from fairopt.formulas import curves, families, parameters, penalties, pool_rows
 
 Judge = Callable[[Allocation, float, ArrayLike | None], Certificate]
 """the verdict on an answer, for a tolerance; the gradient is of a notion of one's own"""
@@ -182,11 +182,11 @@ def certify(
 
 
 def _beside_rows(alloc: Allocation, family: str) -> bool:
-    """Whether the trade-off is judged over the rows that there are."""
+    """Whether the trade-off, or a notion over pools, is judged over the rows that there are."""
+    who = f"certify, notion {alloc.notion['name']}"
     if family != penalties.NAME:
-        return False
-    terms = penalties.Terms.of(alloc.notion)
-    return penalties.beside_rows(alloc.instance, terms, f"certify, notion {alloc.notion['name']}")
+        return pool_rows.beside_rows(alloc.instance, alloc.kind, who)
+    return penalties.beside_rows(alloc.instance, penalties.Terms.of(alloc.notion), who)
 
 
 def _bent(alloc: Allocation) -> Certificate:

@@ -24,7 +24,7 @@ USERS = 1 << 13
 DENSE, PRICED = 3_000, 600
 """entries above which rows are summed up as products of tables; above which tasks are priced all at
 once"""
-MANY = 20_000
+MANY_WORTHS = 20_000
 """columns of which the worth is one number in the room of all"""
 FILLED = 12
 """one in so many columns holds something where sums over the whole table take less"""
@@ -88,7 +88,7 @@ class Grid:
         """Share of a task of each of these columns."""
         if self.score is not None:
             return self.score.ravel()[columns]
-        many = len(columns) > MANY
+        many = len(columns) > MANY_WORTHS
         return np.broadcast_to(ONE, columns.shape) if many else np.ones(len(columns))
 
     def entries(self, columns: Ints) -> Entries:

@@ -10,67 +10,91 @@ equal level.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.allocation.by_rows import listed_prices
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.money import backed_cheapest, left_over, misplaced, steady, task_price
+from fairopt.certificates.own import kept
 from fairopt.certificates.proof import measure
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas import rows
-from fairopt.instance import Floats, Instance
+from fairopt.formulas.pool_rows import machines, of_columns, of_users
+from fairopt.formulas.pools import common_tasks, equal_level, share_of_task
+from fairopt.instance import Floats
 
 
 def judge_sum(alloc: Allocation) -> Certificate:
     """Certificate of `sum-m`: max sum M_n / phi_n, M_n the fewest tasks on an eligible machine.
 
-    That is throughput on one server that has the resources of all servers: M_n tasks there use what
-    M_n tasks on each of the user's machines use. Tasks held beyond M_n count as free capacity.
+    That is throughput on one server that has all rows as resources: M_n tasks there use what M_n
+    tasks on each of the user's machines use. Tasks held beyond M_n count as free capacity.
     """
-    return _verdict(alloc, list(feasibility(alloc)), *measure(everywhere(alloc)))
+    return _verdict(alloc, list(kept(alloc)), *measure(everywhere(alloc)))
 
 
 def everywhere(alloc: Allocation) -> Allocation:
-    """An answer of `sum-m` as one of throughput, M_n tasks on one server of all resources."""
+    """An answer of `sum-m` as one of throughput, M_n tasks on one server of all rows."""
     inst = alloc.instance
-    machines = inst.eligible * inst.count
-    least = np.where(inst.eligible, alloc.tasks / inst.count, np.inf).min(axis=1)
-    price, mu = _prices(alloc)
-    part = inst.part_of_row() * machines[:, :, None]
+    one = of_users(inst)
     gain = 1.0 / inst.weight
-    one = Instance(
-        part.reshape(len(part), -1),
-        np.ones((1, inst.pool.size)),
-        weight=gain / gain.max(),
-        limit=inst.limit / machines.sum(axis=1),
-        users=inst.users,
-    )
-    return Allocation(
-        one,
-        {"name": "throughput"},
-        np.maximum(least, 0.0)[:, None],
-        (price * inst.pool).reshape(1, -1),
-        mu * machines.sum(axis=1),
-    )
+    one = one.replace(weight=gain / gain.max())
+    least = np.maximum(common_tasks(inst, alloc.tasks), 0.0)[:, None]
+    if not inst.plain:
+        return Allocation(one, {"name": "throughput"}, least, _of_rows(alloc))
+    price, mu = _prices(alloc)
+    there = machines(inst).sum(axis=1)
+    priced = (price * inst.pool).reshape(1, -1)
+    return Allocation(one, {"name": "throughput"}, least, priced, mu * there)
+
+
+def _of_rows(alloc: Allocation) -> Floats:
+    """(1, M) the prices of all rows as those of resources of one server; if the answer has none,
+    equal money for every row."""
+    low = of_columns(alloc.instance).low
+    price = listed_prices(alloc, low)
+    if not price.any():
+        price = np.divide(1.0, low.rhs, out=np.zeros_like(low.rhs), where=low.rhs > 0)
+    return price[None, :]
 
 
 def judge_equal(alloc: Allocation) -> Certificate:
-    """Certificate of `equal-m`: M_n >= phi_n M for the largest M, then the largest total."""
+    """Certificate of `equal-m`: M_n >= phi_n M for the largest M, then the largest total.
+
+    Beside rows it is that of one server that has all of them as resources.
+    """
     inst = alloc.instance
-    once = inst.weight[:, None] * inst.eligible * inst.count
-    part = inst.part_of_row()
-    use = np.einsum("ni,nir->ir", once, part)
-    level = 1.0 / max(float(use.max()), float((once.sum(axis=1) / inst.limit).max()))
-    base = level * once
+    gain = np.where(inst.eligible, share_of_task(inst), 1.0)
+    if inst.plain:
+        names = [f"{user} at {server}" for user in inst.users for server in inst.servers]
+        return _equal(alloc, gain, list(feasibility(alloc)), names)
+    pairs = of_columns(inst)
+    names = [
+        f"{inst.users[n]} at {inst.servers[i]}"
+        for n, i in zip(pairs.user.tolist(), pairs.server.tolist(), strict=True)
+    ]
+    at = pairs.user, pairs.server
+    one = Allocation(pairs.instance, alloc.notion, alloc.tasks[at][:, None], _of_rows(alloc))
+    return _equal(one, gain[at][:, None], list(kept(alloc)), names)
+
+
+def _equal(
+    alloc: Allocation, gain: Floats, checks: list[Check], names: Sequence[str]
+) -> Certificate:
+    """The certificate of a plain instance, `gain` (N, I) of a task; names of users on servers."""
+    inst = alloc.instance
+    _, base = equal_level(inst)
     below = np.where(inst.eligible, 1.0 - alloc.tasks / np.where(base > 0, base, 1.0), 0.0)
-    n, i = divmod(int(np.argmax(below)), below.shape[1])
-    checks = list(feasibility(alloc))
-    witness = f"{inst.users[n]} at {inst.servers[i]}" if below[n, i] > 0 else ""
-    checks.append(Check.of("the equal level on every pool", max(0.0, below[n, i]), 1e-9, witness))
+    worst = int(np.argmax(below))
+    least = max(0.0, float(below.flat[worst]))
+    witness = names[worst] if least > 0 else ""
+    checks.append(Check.of("the equal level on every pool", least, 1e-9, witness))
     if alloc.kind["parameters"].get("mix") == "free":
         return _free(alloc, checks, base)
-    gain = np.where(inst.eligible, part.sum(axis=2) * inst.count / inst.weight[:, None], 1.0)
     price, mu = _prices(alloc)
     priced = alloc.with_(prices=price, limit_prices=mu, score=gain)
     return _verdict(alloc, checks, *_of_what_is_above(priced, base))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.formulas.limits import limited
 from fairopt.instance import Instance
 
 
@@ -40,13 +39,20 @@ class Optimum:
         return self.total >= self.bound
 
 
-def _in_limits(instance: Instance) -> Instance:
-    """The instance in limits alone; groups and priorities say nothing of the most tasks of all."""
+WHO = "the most whole tasks"
+
+
+def _bare(instance: Instance) -> Instance:
+    """The instance without what says nothing of the most tasks of all: groups, priorities, and
+    shares already had."""
+    if instance.modes is not None:
+        instance.only_known("fill", WHO)
     quotas = instance.quotas
-    if quotas is not None and not (quotas.bounds or quotas.quotas or quotas.guarantees):
-        quotas = None if not quotas.guarantee_tasks else quotas
-    bare = instance.replace(quotas=quotas, start=None)
-    return bare if bare.plain else limited(bare, "the most whole tasks").instance
+    if quotas is not None and not (
+        quotas.bounds or quotas.quotas or quotas.guarantees or quotas.guarantee_tasks
+    ):
+        quotas = quotas if instance.rules is not None else None
+    return instance.replace(quotas=quotas, start=None)
 
 
 def optimum(instance: Instance, time_limit: float | None = None) -> Optimum:
@@ -70,8 +76,8 @@ def optimum(instance: Instance, time_limit: float | None = None) -> Optimum:
     from fairopt.whole.optima import optimum as found_by
     from fairopt.whole.optima import total
 
-    instance.only_linear("the most whole tasks")
-    found = found_by(_in_limits(instance), seconds=time_limit)
+    instance.only_linear(WHO)
+    found = found_by(_bare(instance), seconds=time_limit, who=WHO)
     most, bound = total(found)
     at = {name: i for i, name in enumerate(instance.servers)}
     tasks = np.zeros(instance.shape[:2])

@@ -21,13 +21,11 @@ import numpy as np
 
 from fairopt.errors import UsageError
 from fairopt.formulas import families, welfare
-from fairopt.formulas.entitled import leaf_weights
-from fairopt.formulas.limits import in_limits_alone, limited
+from fairopt.formulas.limits import in_limits_alone
+from fairopt.formulas.pool_rows import among_all
 from fairopt.instance import Floats, Instance, Ints, remembered
 
 NAME = "tradeoff"
-SAME_WEIGHT = 1e-12
-"""part by which the weights of a tree may differ from users' own"""
 
 
 @dataclass(frozen=True)
@@ -138,19 +136,7 @@ def beside_rows(instance: Instance, terms: Terms, who: str) -> bool:
     """
     if instance.plain or in_limits_alone(instance):
         return False
-    tree = instance.tree
-    if instance.modes is not None or instance.start is not None:
-        limited(instance, who)
-    if len(tree.guarantees) or tree.own_tasks.any():
-        raise UsageError(f"{who}: found guarantees; wanted an instance without them")
-    if tree.rank.any():
-        raise UsageError(f"{who}: found priorities; wanted an instance without them")
-    weight = leaf_weights(instance)
-    if (np.abs(weight / instance.weight - 1.0) > SAME_WEIGHT).any():
-        raise UsageError(
-            f"{who}: found groups whose weights are not those of their members together; wanted "
-            "such, as all users are compared with one another, or none"
-        )
+    among_all(instance, who)
     if terms.equal_across or terms.equal_within:
         raise UsageError(
             f"{who}: found equal_across or equal_within beside rules; wanted limits of single "

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.formulas.pool_rows import machines
 from fairopt.instance import Floats, Instance
 
 
@@ -22,7 +23,8 @@ def share_of_task(inst: Instance) -> Floats:
 
 def common_tasks(inst: Instance, tasks: Floats) -> Floats:
     """(N,) M_n, the fewest tasks on a machine of the user's pools."""
-    each = np.where(inst.eligible, tasks / inst.count, np.inf)
+    there = machines(inst)
+    each = np.where(there > 0, tasks / np.where(there > 0, there, 1.0), np.inf)
     found: Floats = each.min(axis=1)
     return found
 

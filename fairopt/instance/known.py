@@ -24,6 +24,7 @@ KNOWN: dict[str, tuple[str, ...]] = {
     # notions of somebody's own, and those that know limits of single users alone
     "own": ("rules", "limit_on"),
     "limits": ("quotas", "rules", "limit_on"),
+    "kkt": ("quotas", "modes", "rules", "limit_on"),
     # shares already had; the last answer; a cluster that changes by name
     "had": ("quotas", "modes", "rules", "limit_on", "start"),
     "again": ("quotas", "modes", "rules", "limit_on", "start"),

@@ -4,7 +4,8 @@ Read from the tasks and prices that an answer holds; nothing is solved. Each fam
 its tables:
 
 ====================  ==============================================================================
-alpha-fair, tradeoff  marginal value, cost and reduced cost of every pair, and every row
+alpha-fair, tradeoff  marginal value, cost and reduced cost of every pair, and every row; of
+                      alpha-fairness beside ceilings, guarantees, own rules and modes as well
 max-min               the same for each level, with the multiplier of each user's level
 equal-m, sum-m        the same for (9) and (10) of kesidis2016
 ps-dsf, tdm           the same with the price of time (khamse2016 Theorem 2)
@@ -23,8 +24,9 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.by_rows import in_limits
 from fairopt.errors import MissingExtra, UsageError
+from fairopt.formulas.limits import in_limits_alone
 from fairopt.instance import Floats
-from fairopt.kkt import bottlenecks, levels, pools, smooth, time
+from fairopt.kkt import bottlenecks, levels, pools, ruled, smooth, time
 from fairopt.kkt.table import ConditionsTable
 
 if TYPE_CHECKING:
@@ -56,11 +58,12 @@ def tables(alloc: Allocation) -> tuple[ConditionsTable, ...]:
     UsageError : the answer has no prices where its notion needs them; quotas, modes or demand that
         is not linear; a notion whose conditions are not known.
     """
-    alloc = in_limits(alloc, "kkt")
-    inst = alloc.instance
+    inst, family = alloc.instance, alloc.kind["name"]
     if not inst.linear:
         raise UsageError("kkt: found demand that is not linear; wanted tasks that cost alike")
-    family = alloc.kind["name"]
+    if family == "alpha-fair" and not (inst.plain or in_limits_alone(inst)):
+        return ruled.tables(alloc)
+    alloc = in_limits(alloc, "kkt")
     if family not in _FAMILIES:
         known = ", ".join(_FAMILIES)
         raise UsageError(f"kkt: found an answer of {alloc.notion['name']}; wanted one of {known}")

@@ -97,11 +97,17 @@ def _alpha_fair(alloc: Allocation, money: float) -> tuple[str, Floats, float]:
     log_factor = total - math.log(money)
     n, i = inst.pairs
     gain = np.exp(slope - log_factor)[n] * alloc.score[n, i]
+    return titled(alpha, inside), gain, log_factor
+
+
+def titled(alpha: float, inside: bool, above: str = "") -> str:
+    """The program in letters; `above` is what is taken off a share before it counts."""
     w = f"phi_n^{alpha:g}" if inside else "phi_n"
-    g = {0.0: "s_n", 1.0: "log s_n"}.get(alpha, f"s_n^{1 - alpha:g}/({1 - alpha:g})")
+    s = f"(s_n{above})" if above else "s_n"
+    g = {0.0: s, 1.0: f"log {s}"}.get(alpha, f"{s}^{1 - alpha:g}/({1 - alpha:g})")
     u = " = sum_i u[n,i] x[n,i]" if "s_n" in g else ""
-    d = {0.0: w, 1.0: f"{w} u[n,i]/s_n"}.get(alpha, f"{w} u[n,i]/s_n^{alpha:g}")
-    return f"max sum {w} {g}, s_n{u}; gain = {d}", gain, log_factor
+    d = {0.0: w, 1.0: f"{w} u[n,i]/{s}"}.get(alpha, f"{w} u[n,i]/{s}^{alpha:g}")
+    return f"max sum {w} {g}, s_n{u}; gain = {d}"
 
 
 def _tradeoff(alloc: Allocation, money: float) -> tuple[str, Floats, float]:

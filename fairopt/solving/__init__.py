@@ -13,7 +13,7 @@ from fairopt.allocation.check import UNPROVED
 from fairopt.certificates import RULED, certify, check_tolerance
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import BadInput, Fault, NotCertified, UsageError
-from fairopt.formulas import curves, families, penalties
+from fairopt.formulas import curves, families, penalties, pool_rows
 from fairopt.formulas.limits import limited
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
@@ -226,9 +226,9 @@ def _known(instance: Instance, notion: Notion) -> None:
 
 
 def _beside_rows(instance: Instance, notion: Notion) -> bool:
-    """Whether the trade-off is asked over the rows that there are."""
+    """Whether the trade-off, or a notion over pools, is asked over the rows that there are."""
     if notion.family != penalties.NAME:
-        return False
+        return pool_rows.beside_rows(instance, families.member(notion.plain()), notion.name)
     return penalties.beside_rows(instance, penalties.Terms.of(notion.plain()), notion.name)
 
 
@@ -257,9 +257,9 @@ def _way(instance: Instance, notion: Notion, reduce: bool) -> answering.Ladder:
     if _by_itself(notion):
         return answering.answer
     if _beside_rows(instance, notion):
-        from fairopt.solving import tradeoff
+        from fairopt.solving import pools, tradeoff
 
-        return tradeoff.answer
+        return tradeoff.answer if notion.family == penalties.NAME else pools.answer
     if notion.family not in RULED:
         from fairopt.solving import in_limits
 

@@ -59,7 +59,7 @@ def answer(
     if start is None:
         return None, ()
     ruled = begins(instance, notion, start)
-    if ruled and _worthwhile(instance):
+    if ruled and (notion.family == "max-min" or _worthwhile(instance)):
         return None, ()
     step: dict[str, Any] = {"step": "start", "status": "used"}
     why = "few columns beside rules" if ruled else _unused(instance, notion, start)
@@ -169,8 +169,13 @@ def begins(instance: Instance, notion: Notion, start: Allocation) -> bool:
     """Whether the ladder beside rules begins with the start itself."""
     ruled = not instance.plain and instance.linear and instance.start is None
     alike = start.instance.linear and start.instance.start is None
-    known = notion.family == "alpha-fair" and not on_its_own(notion) and start.rounds is None
-    return ruled and alike and known and getattr(notion, "alpha", 0) != 0
+    if not (ruled and alike) or on_its_own(notion):
+        return False
+    if notion.family == "max-min":
+        return bool(start.rounds)
+    return (
+        notion.family == "alpha-fair" and start.rounds is None and getattr(notion, "alpha", 0) != 0
+    )
 
 
 def _unused(instance: Instance, notion: Notion, start: Allocation) -> str:

@@ -24,7 +24,7 @@ from fairopt.solving.best import Rung
 from fairopt.solving.engines import path, units
 from fairopt.solving.engines.point import How
 from fairopt.solving.engines.programs import conic
-from fairopt.solving.engines.quotas import conflict, cuts, naming, rounds, stated
+from fairopt.solving.engines.quotas import begun, conflict, cuts, naming, rounds, stated
 from fairopt.solving.engines.quotas.sharpened import kept, sharpened
 from fairopt.solving.ruled import INTERIOR, TRIFLE, RuledLadder, settings, tasks
 
@@ -66,11 +66,13 @@ def answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Alloc
 
 
 class RoundsLadder(RuledLadder):
-    """The answers by rounds. The steps of one are its own rounds."""
+    """The answers by rounds. The steps of one are its own rounds, after what became of a start."""
+
+    told: tuple[dict[str, Any], ...] = ()
 
     def found(self, best: Allocation) -> Allocation:
         """The best answer, whose steps are those of its rounds already."""
-        return best
+        return best.with_(steps=(*self.told, *best.steps))
 
 
 def _nested(
@@ -81,6 +83,28 @@ def _nested(
         low, asked.tree, asked.floor, asked.added, asked.rank, units.beside_rules(low)
     )
     told = partial(_told, instance, notion, score, low)
+
+    def begun_again(ladder: RoundsLadder) -> bool:
+        assert how.start is not None
+        step: dict[str, Any] = {"step": "start", "status": "too far away, solved anew"}
+        ladder.told = (step,)
+        if instance.modes is None and cuts.applies(question):
+            step["status"] = "not used, solved anew: as fast by cuts"
+            return False
+        money = renamed.listed(
+            [one["prices"] for one in how.start.rounds or ()], how.start, instance, low
+        )
+        x = renamed.columns(how.start, instance)[low.way, low.server]
+        found = begun.solve(question, money, x)
+        if found is None:
+            return False
+        answer = told(begun.NAME, found, 0.0)
+        if not at_once(answer):
+            step["status"] = "not close enough, solved anew"
+            return False
+        step["status"] = "used"
+        ladder.keep({}, answer)
+        return True
 
     def wide(ladder: RoundsLadder) -> bool | None:
         found = cuts.solve(question)
@@ -113,6 +137,8 @@ def _nested(
         ]
         if instance.modes is None:
             ways.insert(0, Rung(cuts.NAME, RoundsLadder.short, wide))
+        if how.start is not None:
+            ways.insert(0, Rung("start", RoundsLadder.short, begun_again))
     else:
         chosen = settings(notion, how.solver, linear=True)
         unit = np.maximum(question.alone / low.shape[0], asked.floor)

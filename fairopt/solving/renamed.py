@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def merged(start: Allocation, small: Reduction) -> Allocation:
     )
 
 
-def prices(told: dict[str, Any], before: Instance, instance: Instance) -> dict[str, Any]:
+def prices(told: Mapping[str, Any], before: Instance, instance: Instance) -> dict[str, Any]:
     """Prices of an answer, or of a round, as fields of the changed instance; 0 of what is new."""
     names, other = _names(before), _names(instance)
     found: dict[str, Any] = {}
@@ -87,16 +88,25 @@ def prices(told: dict[str, Any], before: Instance, instance: Instance) -> dict[s
     return found
 
 
+def listed(
+    told: Sequence[Mapping[str, Any]], start: Allocation, instance: Instance, low: Lowered
+) -> list[Floats]:
+    """Prices of the start, or of each of its rounds, by the rows (M,) of the changed instance."""
+    ways = np.zeros(instance.ways.eligible.shape) if instance.modes else None
+    nothing = np.zeros(instance.shape[:2])
+    empty = Allocation(instance, start.notion, nothing, way_tasks=ways, score=None)
+    return [
+        listed_prices(empty.with_(**prices(one, start.instance, instance)), low) for one in told
+    ]
+
+
 def point(
     start: Allocation, instance: Instance, low: Lowered, log_w: Floats, alpha: float, floor: Floats
 ) -> tuple[Floats, Floats]:
     """Tasks (P,) and prices (M,) from which the optimum of the changed instance is searched; who
     came begins on its cheapest server, with what its weight is worth at the prices."""
     told = {key: getattr(start, key) for key in PRICES}
-    ways = np.zeros(instance.ways.eligible.shape) if instance.modes else None
-    nothing = np.zeros(instance.shape[:2])
-    empty = Allocation(instance, start.notion, nothing, way_tasks=ways, score=None)
-    price = listed_prices(empty.with_(**prices(told, start.instance, instance)), low)
+    (price,) = listed([told], start, instance, low)
     x = columns(start, instance)[low.way, low.server]
     share = np.bincount(low.owner, low.score * x, low.shape[0])
     came = np.flatnonzero(share <= 0)
@@ -152,4 +162,4 @@ def _both(old: list[Any], new: list[Any]) -> tuple[Ints, Ints]:
     return both[:, 0], both[:, 1]
 
 
-__all__ = ["columns", "merged", "prices"]
+__all__ = ["columns", "listed", "merged", "point", "prices"]

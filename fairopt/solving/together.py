@@ -65,7 +65,8 @@ def _split(small: Reduction, found: Allocation, notion: Notion) -> Allocation:
             }
             for one in found.rounds
         )
-    steps = (*small.steps, *found.steps)
+    began = [step for step in found.steps if step["step"] == "start"]
+    steps = (*began, *small.steps, *(step for step in found.steps if step not in began))
     alloc = Allocation(whole, notion, **by_way, rounds=told, steps=steps, **prices)
     return alloc.with_(**objective.worth(alloc))
 

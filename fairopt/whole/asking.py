@@ -10,9 +10,9 @@ from typing import Any
 from fairopt.allocation import Allocation
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.exact import as_printed, exact
-from fairopt.formulas.limits import limited
 from fairopt.instance import Instance
 from fairopt.whole import levels, shortage
+from fairopt.whole.beside import NodeResource, beside_nodes, with_rules
 from fairopt.whole.found import Found
 from fairopt.whole.held import held_by, part, stayed
 from fairopt.whole.integer import SearchLimits
@@ -134,15 +134,21 @@ def asking(
     at_least: Mapping[str, int] | Sequence[int] | None = None,
     spread: Mapping[str, int] | None = None,
     zones: Mapping[str, Sequence[str]] | None = None,
+    who: str = "whole tasks",
+    free: bool = False,
 ) -> Asked:
-    """What is asked, exactly; equal rows of nodes as one class. See `whole`."""
-    instance.only_known("whole", "whole tasks")
+    """What is asked, exactly; equal rows of nodes as one class. See `whole`.
+
+    Parameters
+    ----------
+    who : asks, in words. free : whether users ask for more than they are due, which is nothing.
+    """
+    instance.only_known("whole", who)
     if not instance.linear:
         raise UsageError("whole tasks: found demand that is not linear; wanted linear demand")
     if isinstance(due, Allocation) and due.instance.names != instance.names:
         raise UsageError("whole tasks: found an answer of other users or servers; wanted one of it")
-    if instance.rules is not None or instance.limit_on is not None:
-        instance = limited(instance.replace(start=None), "whole tasks").instance
+    beside = beside_nodes(instance, who, due=not free)
     users = instance.users
     faults: list[Fault] = []
     gangs = [
@@ -159,6 +165,9 @@ def asking(
             None if x is None else _whole(x, f"asked.{u}", 0, faults)
             for u, x in zip(users, _each(asked, users, None, "asked", faults), strict=True)
         ]
+    for n, k in beside.most.items():
+        own = limit[n]
+        limit[n] = k if own is None else min(own, k)
     most = {u: _whole(x, f"per_node.{u}", 1, faults) for u, x in (per_node or {}).items()}
     faults += [Fault(f"per_node.{u}", "an unknown user", "a user") for u in most if u not in users]
     skews = {u: _whole(x, f"spread.{u}", 1, faults) for u, x in (spread or {}).items()}
@@ -185,13 +194,17 @@ def asking(
         ]
     if faults:
         raise BadInput(faults)
-    if instance.quotas is not None and (instance.quotas.quotas or instance.quotas.bounds):
+    quotas = instance.quotas
+    bound = quotas is not None and bool(quotas.quotas or quotas.bounds)
+    if not free and (bound or beside.totals):
         # one task more than due could be above a ceiling: nobody asks for more
-        limit = [
+        at_most = [
             math.floor(d) if a is None else min(a, math.floor(d))
             for (d, _), a in zip(pairs, limit, strict=True)
         ]
-    rows, servers = _classes(instance, most, zone_of if skews else {})
+        beside.kept_by(at_most, who)
+        limit = list(at_most)
+    rows, servers = _classes(instance, most, zone_of if skews else {}, beside.on)
     named = tuple(zones or ())
     of = [zone_of.get(next(iter(own))) for own in servers]
     zone_at = tuple(-1 if own is None else named.index(own) for own in of)
@@ -234,9 +247,13 @@ def taken(due: float, gang: int, part: float) -> tuple[Fraction, str]:
 
 
 def _classes(
-    instance: Instance, per_node: Mapping[str, int], zones: Mapping[str, str]
+    instance: Instance,
+    per_node: Mapping[str, int],
+    zones: Mapping[str, str],
+    more: Mapping[int, Sequence[NodeResource]],
 ) -> tuple[tuple[NodeRow, ...], tuple[dict[str, int], ...]]:
-    """Rows of nodes with their kinds, those alike as one, and the servers of each."""
+    """Rows of nodes with their kinds, those alike as one, and the servers of each; `more` are
+    further resources of servers, by position, each of one node that is like no other."""
     found: dict[Any, tuple[NodeRow, dict[str, int]]] = {}
     known: dict[tuple[float, ...], dict[str, Fraction]] = {}
     keys = instance.resources
@@ -253,6 +270,10 @@ def _classes(
             for mode, need in _ways(instance, n, i):
                 kinds.append((n, mode, amounts(need), per_node.get(user)))
         count = int(instance.count[i])
+        if i in more:
+            node = NodeRow(server, count, amounts(instance.capacity[i]), tuple(kinds))
+            found[server] = with_rules(more[i], node), {server: count}
+            continue
         own_kinds = tuple((n, m, id(d)) for n, m, d, _ in kinds)
         alike = tuple(instance.capacity[i].tolist()), own_kinds, zones.get(server)
         if alike in found:

@@ -21,6 +21,7 @@ def optimum(
     kind: str = MOST_TASKS,
     criterion: str = "drf",
     seconds: float | None = None,
+    who: str = "whole tasks",
     **options: object,
 ) -> WholeTasks:
     """Whole tasks on single nodes without a due, with their proof.
@@ -30,7 +31,7 @@ def optimum(
     kind : "most": as many tasks as can be, whoever runs them (utilitarian); "levels": the lowest
         score x_n m_n / w_n as high as it can be, then as few users at it as can be, then the next
         (leximin over integers).
-    criterion : the score of a task, for levels (`fairopt.criteria`).
+    criterion : the score of a task, for levels (`fairopt.criteria`). who : asks, in words.
     seconds, options : as of `fairopt.whole.asking.whole`: gang, per_node, spread, zones, limits,
         told.
 
@@ -55,7 +56,8 @@ def optimum(
         raise UsageError(f"optimum: found {kind!r}; wanted one of {', '.join(KINDS)}")
     own = ("asked", "gang", "per_node", "cards", "at_least", "spread", "zones")
     known = {key: options.pop(key) for key in own if key in options}
-    first = asking(instance, [0] * len(instance.users), **known)  # type: ignore[arg-type]
+    nothing = [0] * len(instance.users)
+    first = asking(instance, nothing, who=who, free=True, **known)  # type: ignore[arg-type]
     most = first.problem.asked
     if kind == MOST_TASKS:
         wanted = replace(first, due=tuple(map(Fraction, most)))

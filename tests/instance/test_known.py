@@ -92,9 +92,12 @@ DOORS: dict[str, list[Callable[[fo.Instance], object]]] = {
     ],
     "limits": [
         lambda inst: limited(inst, "somebody"),
-        lambda inst: answered(inst, FAIR).kkt("rows"),
+        lambda inst: answered(inst).kkt("rows"),
         lambda inst: fo.solve(inst, fo.PerServerDominantShare()),
+        lambda inst: fo.solve(inst, fo.CommonTasks()),
+        lambda inst: fo.solve(inst, fo.Tradeoff(1.0)),
     ],
+    "kkt": [lambda inst: answered(inst, FAIR).kkt("rows")],
     "had": [lambda inst: before(inst, np.ones((3, 2)), FAIR.plain())],
     "again": [lambda inst: again.checked(fo.solve(composes.cluster(), FAIR), inst, FAIR)],
     "change": [lambda inst: Planner(inst, FAIR)],

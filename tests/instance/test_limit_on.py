@@ -54,14 +54,19 @@ def test_who_does_not_know_it_refuses_it_by_name():
 
 
 def test_what_would_ignore_it_refuses_it():
-    """Nobody says anything of whole tasks, properties or reasons without knowing these limits."""
+    """Nobody says anything of properties or reasons without knowing these limits."""
     alloc = fo.solve(cluster(), fo.MaxMin())
-    for ask in (
-        lambda: fo.whole(cluster(), [1, 1]),
-        lambda: alloc.kkt(),
-    ):
-        with pytest.raises(UsageError, match="limit_on"):
-            ask()
+    with pytest.raises(UsageError, match="limit_on"):
+        alloc.kkt()
+
+
+def test_whole_tasks_keep_it():
+    for due in ([1, 1], [9, 9], [2, 1]):
+        tasks = fo.whole(cluster(), due).tasks()
+        limits = cluster().limit_on
+        for n, user in enumerate(cluster().users):
+            for i, server in enumerate(cluster().servers):
+                assert tasks[user].get(server, 0) <= limits[n, i]
 
 
 def test_an_audit_tells_a_limit_that_is_exceeded():

@@ -162,18 +162,21 @@ def test_rules_join_parts_and_make_an_instance_other_than_plain() -> None:
 
 @pytest.mark.parametrize(
     "notion",
-    [
-        fo.EqualTasks(),
-        fo.CommonTasks(),
-        fo.PerServerDRF(),
-        fo.HandOutDRF(),
-        fo.PerServerDominantShare(),
-    ],
+    [fo.PerServerDRF(), fo.HandOutDRF(), fo.PerServerDominantShare()],
 )
 def test_notions_that_know_no_rules_refuse_them_by_name(notion: object) -> None:
     inst = cluster(fo.Rule("carbon", most=1, terms=[fo.Term()]))
     with pytest.raises(fo.UsageError, match="found rule carbon; wanted an instance without"):
         fo.solve(inst, notion)
+
+
+@pytest.mark.parametrize("notion", [fo.EqualTasks(), fo.CommonTasks()])
+def test_notions_over_pools_keep_rules_of_most_and_refuse_those_that_ask(notion: object) -> None:
+    term = fo.Term()
+    found = fo.solve(cluster(fo.Rule("carbon", most=1, terms=[term])), notion)
+    assert found.certificate.certified and found.totals.sum() == pytest.approx(1)
+    with pytest.raises(fo.UsageError, match=r"less of everything may break \(carbon\)"):
+        fo.solve(cluster(fo.Rule("carbon", least=1, terms=[term])), notion)
 
 
 def test_the_tradeoff_knows_rules_but_not_its_hard_forms_beside_them() -> None:
@@ -184,7 +187,11 @@ def test_the_tradeoff_knows_rules_but_not_its_hard_forms_beside_them() -> None:
         fo.solve(inst, fo.Tradeoff(equal_across=True))
 
 
-def test_what_knows_quotas_but_no_rules_refuses_them_by_name() -> None:
-    inst = cluster(fo.Rule("carbon", most=9, terms=[fo.Term()]))
-    with pytest.raises(fo.UsageError, match="rule carbon; wanted an instance without"):
-        fo.whole(inst, [1, 1])
+def test_whole_tasks_keep_rules_of_most_and_refuse_those_that_ask() -> None:
+    inst = cluster(fo.Rule("carbon", most=2, terms=[fo.Term()]))
+    assert sum(fo.whole(inst, [1, 1]).totals) == 2
+    with pytest.raises(fo.UsageError, match="found dues of which rule carbon counts 3"):
+        fo.whole(inst, [2, 1])
+    asks = cluster(fo.Rule("carbon", least=1, terms=[fo.Term()]))
+    with pytest.raises(fo.UsageError, match="rule carbon, which less of everything may break"):
+        fo.whole(asks, [1, 1])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.formulas.pools import equal_level
+from fairopt.formulas.pools import equal_level, share_of_task
 from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.point import Answer
 from fairopt.solving.engines.programs.linear import maximum
@@ -32,6 +32,11 @@ def solve_sum(instance: Instance, notion: Any) -> Answer:
 
 def solve_equal(instance: Instance, notion: Any) -> Answer:
     """Engine of `equal-m`: the largest equal level, then a linear program in the pairs."""
+    return above_equal(instance, share_of_task(instance))
+
+
+def above_equal(instance: Instance, worth: Floats) -> Answer:
+    """The same for what a task (N, I) is worth above the equal level."""
     part = instance.part_of_row()
     level, base = equal_level(instance)
     n, i = instance.pairs
@@ -47,7 +52,7 @@ def solve_equal(instance: Instance, notion: Any) -> Answer:
     for row, user in enumerate(bounded):
         extra[row, n == user] = alone[n == user] / instance.limit[user]
     spare = np.maximum(0.0, 1.0 - base.sum(axis=1)[bounded] / instance.limit[bounded])
-    gain = (part[n, i].sum(axis=1) * instance.count[i] / instance.weight[n]) * alone
+    gain = worth[n, i] * alone
     room, most = np.concatenate([left, spare]), np.full(pairs, np.inf)
     unit, price, _ = maximum(gain, np.vstack([use, extra]), room, most)
     tasks = base.copy()

@@ -30,7 +30,7 @@ DIGITS = 1e-20
 WRONG = 1e-18
 """a vertex may break a bound or a sign by this, in units of the model; HiGHS drops what is below
 1e-12, which may be all that a light user has"""
-FEW = 500
+FEW_PAIRS = 500
 """pairs of a small model"""
 AT_ONCE = {
     "simplex_scale_strategy": 0,
@@ -119,7 +119,7 @@ class KeptModel:
             "primal_feasibility_tolerance": TIGHT,
             "dual_feasibility_tolerance": TIGHT,
         }
-        if pairs <= FEW:
+        if pairs <= FEW_PAIRS:
             options |= AT_ONCE
         self.highs = quiet(**options)
         self.highs.passModel(program(cost, free, (low, high), matrix))

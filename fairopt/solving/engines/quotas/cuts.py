@@ -3,7 +3,7 @@ r"""Max-min of wide systems from cuts: few programs, however many rounds there a
 Prices p >= 0 of the rows say what a unit of a user's share costs at the least, q_n, so that every
 feasible answer keeps the cut :math:`\sum_n q_n s_n \le B(p)`. Max-min under some cuts, and the most
 that each user can have by its own limits alone, is water filling of one server whose resources are
-the cuts (`water.one_server`); in groups the path of targets is followed (`followed`). One program
+the cuts (`water.one_server`); in groups the path of targets is followed (`under_cuts`). One program
 then asks whether shares s* so found are feasible:
 
 .. math:: \max \theta, \quad s_n \ge \theta s^*_n
@@ -15,17 +15,17 @@ end is a cut that is met with its prices, or a user that has all it wants.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from fairopt import clock
 from fairopt.formulas.lowered import CAPACITY, LIMIT, PLACE, Lowered
-from fairopt.formulas.targets import Jump, PathPoint, TargetTree
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.path import level
-from fairopt.solving.engines.quotas.rounds import LEAST_JUMP, Round, Rounds, RoundsQuestion
+from fairopt.solving.engines.quotas.rounds import Round, Rounds, RoundsQuestion
+from fairopt.solving.engines.quotas.under_cuts import StopAtCut, followed
 from fairopt.solving.engines.water.one_server import fill_in_turn
 
 NAME = "interior, cuts"
@@ -47,15 +47,18 @@ TOLD = 1_000_000
 
 
 def solve(asked: RoundsQuestion) -> Rounds | None:
-    """All rounds; None for few columns, floors, classes, or rows of other kinds than those of
-    servers and limits, or of nothing, or where the programs come to no end."""
+    """All rounds; None where this does not apply, or where the programs come to no end."""
+    return _Cuts(asked).run() if applies(asked) else None
+
+
+def applies(asked: RoundsQuestion) -> bool:
+    """Whether columns are many, without floors, classes, or rows of other kinds than those of
+    servers and limits, or of nothing."""
     low, tree = asked.low, asked.tree
     kinds = np.isin(low.kind, (CAPACITY, LIMIT, PLACE)).all() and not len(low.low)
     one = not asked.floor.any() and len(np.unique(asked.rank)) == 1
     wide = WIDE if len(tree.parent) == len(tree.leaf) + 1 else IN_GROUPS
-    if not (kinds and one and (low.rhs > 0).all()) or low.columns < wide:
-        return None
-    return _Cuts(asked).run()
+    return bool(kinds and one and (low.rhs > 0).all()) and low.columns >= wide
 
 
 class _Cuts:
@@ -63,9 +66,9 @@ class _Cuts:
     (M,); parts : each (N,), what of the cut a unit of share takes."""
 
     def __init__(self, asked: RoundsQuestion) -> None:
-        self.low, self.tree = asked.low, asked.tree
+        self.asked, self.low, self.tree = asked, asked.low, asked.tree
         low = asked.low
-        self.most, self.limits = _limits(low)
+        self.most, self.limits = limits_alone(low)
         # a limit that says what share its user may have is no row: all that is due is within it
         self.told = low.kind != LIMIT
         self.told[low.kind == LIMIT] = _uneven(low)[low.one[low.kind == LIMIT]]
@@ -98,7 +101,7 @@ class _Cuts:
                 held = np.bincount(low.owner, low.score * found.x, low.shape[0])
                 x = found.x * np.minimum(share / held, 1.0)[low.owner]
                 over = float(((low.matrix @ x) / low.rhs).max(initial=1.0))
-                return self._rounds(stops, x / over, share, k + 1)
+                return rounds_of(low, stops, self.prices, self.limits, x / over, share, k + 1)
             price = np.zeros(len(low.rhs))
             price[self.told] = self._cleared(found.price, found.x)
             if not price.any():
@@ -110,12 +113,12 @@ class _Cuts:
 
     def _met(self) -> tuple[Floats, list[StopAtCut]] | None:
         """The shares (N,) of max-min under the cuts alone, and who stops where, in order."""
-        tree, nobody = self.tree, np.zeros(len(self.most))
+        tree = self.tree
         if len(tree.parent) > len(tree.leaf) + 1:
-            return followed(tree, nobody, nobody, self.most, np.array(self.parts))
+            return followed(self.asked, self.most, np.array(self.parts))
         weight = np.asarray(tree.weight[tree.leaf], dtype=np.float64)
         part = np.stack(self.parts, axis=1) * weight[:, None]
-        height, turns = fill_in_turn(part, nobody, self.most / weight)
+        height, turns = fill_in_turn(part, np.zeros(len(weight)), self.most / weight)
         free, found = height < self.most / weight, list[StopAtCut]()
         for k, users in turns:
             stopped = np.zeros(len(height), dtype=bool)
@@ -145,22 +148,31 @@ class _Cuts:
         trifle = part * weight < TRIFLE * (part * weight).max()
         self.parts.append(np.where(trifle, 0.0, part))
 
-    def _rounds(self, stops: list[StopAtCut], x: Floats, share: Floats, programs: int) -> Rounds:
-        """The rounds in order of level; of users at their limits with the prices of these."""
-        low, rank = self.low, 0
-        at_limits = sum(int(stop.users.sum()) for stop in stops if stop.cut < 0)
-        own = np.isin(low.kind, (LIMIT, PLACE)) & (at_limits * low.columns <= TOLD)
-        found = []
-        for stop in stops:
-            price = np.zeros(len(own))
-            if stop.cut >= 0:
-                price = self.prices[stop.cut]
-            else:
-                mine = np.flatnonzero(own)
-                mine = mine[stop.users[low.one[mine]]]
-                price[mine] = self.limits[mine]
-            found.append(Round(stop.t, stop.jump, rank, stop.users, price))
-        return Rounds(tuple(found), x, share, programs, 0)
+
+def rounds_of(
+    low: Lowered,
+    stops: Sequence[StopAtCut],
+    prices: Sequence[Floats],
+    limits: Floats,
+    x: Floats,
+    share: Floats,
+    programs: int,
+) -> Rounds:
+    """The rounds in order of level, with the prices of the cut, or of users at their limits with
+    those (M,) of these."""
+    at_limits = sum(int(stop.users.sum()) for stop in stops if stop.cut < 0)
+    own = np.isin(low.kind, (LIMIT, PLACE)) & (at_limits * low.columns <= TOLD)
+    found = []
+    for stop in stops:
+        price = np.zeros(len(own))
+        if stop.cut >= 0:
+            price = prices[stop.cut]
+        else:
+            mine = np.flatnonzero(own)
+            mine = mine[stop.users[low.one[mine]]]
+            price[mine] = limits[mine]
+        found.append(Round(stop.t, stop.jump, stop.rank, stop.users, price))
+    return Rounds(tuple(found), x, share, programs, 0)
 
 
 def _uneven(low: Lowered) -> Bools:
@@ -171,7 +183,7 @@ def _uneven(low: Lowered) -> Bools:
     return np.asarray(least < best)
 
 
-def _limits(low: Lowered) -> tuple[Floats, Floats]:
+def limits_alone(low: Lowered) -> tuple[Floats, Floats]:
     """(N,) the largest share that own limits of each user let it have, inf without any; and (M,)
     prices of these, at which a share costs 1."""
     rows, best = low.matrix.tocsr(), np.zeros(low.shape[0])
@@ -190,72 +202,4 @@ def _limits(low: Lowered) -> tuple[Floats, Floats]:
     return np.minimum(places, whole), price
 
 
-# Max-min in groups under cuts of shares alone: the path of targets, followed until it ends.
-#
-# Everybody has at most what its own limits allow, and :math:`\sum_n part_{k,n} l_n \le 1` for every
-# cut k. Where targets (`formulas.targets`) reach either, users stop: one that has all its limits
-# allow alone, whoever a cut counts together. No program is solved: each is a linear equation.
-
-
-SAME_WAY = 1e-12
-"""part of the way to where users stop that is rounding"""
-
-
-class StopAtCut(NamedTuple):
-    """Users (N,) that stop at level t, or at part `jump` of the line that begins there, at a cut,
-    or -1: at their limits."""
-
-    t: float
-    jump: float
-    users: Bools
-    cut: int
-
-
-def followed(
-    tree: TargetTree, floor: Floats, base: Floats, most: Floats, parts: Floats
-) -> tuple[Floats, list[StopAtCut]] | None:
-    """The shares (N,) in the end, and who stops where, in order; None if somebody never does.
-
-    Parameters
-    ----------
-    floor, base : (N,) the least that everybody is due, and what of it the tree does not divide.
-    most : (N,) the most that each may have. parts : (K, N) what of a cut a unit of share takes.
-    """
-    point, stops = PathPoint.start(tree, floor - base), list[StopAtCut]()
-    while point.free.any():
-        clock.tick()
-        # along one line at a time: where it ends, or somebody stops, everybody moves another way
-        piece, due = point.piece(), point.due + base
-        if isinstance(piece, Jump):
-            line, far = piece.end.due - point.due, 1.0
-        else:
-            line, far = piece.slope, float(piece.until) - float(point.t)
-        moving = point.free & (line > 0)
-        counts = parts[:, moving] @ line[moving]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            own = np.where(moving, np.maximum(most - due, 0.0) / line, np.inf)
-            cuts = np.where(counts > 0, np.maximum(1.0 - parts @ due, 0.0) / counts, np.inf)
-        cut = int(np.argmin(cuts))
-        first = min(float(own.min()), float(cuts[cut]))
-        if first >= far * (1 - SAME_WAY) and far < np.inf:
-            if isinstance(piece, Jump):
-                point = piece.end
-                stops.append(StopAtCut(float(point.t), 1.0, np.zeros_like(point.free), -1))
-            else:
-                point = piece.at(piece.until)
-            continue
-        if not first < np.inf:
-            return None
-        jump = isinstance(piece, Jump)
-        point = piece.at(first if jump else point.t + first)
-        part = max(first, LEAST_JUMP) if jump else 0.0
-        limited = own <= first * (1 + SAME_WAY)
-        counted = point.free & (parts[cut] > 0) & ~limited & (cuts[cut] <= first * (1 + SAME_WAY))
-        for users, by in ((limited, -1), (counted, cut)):
-            if users.any():
-                stops.append(StopAtCut(float(point.t), part, users, by))
-        point = point.freeze(limited | counted)
-    return point.due + base, stops
-
-
-__all__ = ["solve"]
+__all__ = ["applies", "limits_alone", "rounds_of", "solve"]

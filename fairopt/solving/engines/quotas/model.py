@@ -15,7 +15,7 @@ import numpy as np
 from fairopt.errors import SolverFailure
 from fairopt.formulas.lowered import PLACE, Lowered
 from fairopt.highs import program, quiet, run
-from fairopt.instance import Floats
+from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.path import level
 
 TIGHT = 1e-10
@@ -119,6 +119,23 @@ class LevelModel:
         self.wide = self.first and bool(low.shape[6])
         self.optimal = highspy.HighsModelStatus.kOptimal
         self.iterations = 0
+
+    def begin(self, x: Floats, priced: Bools) -> None:
+        """The first program from the basis that tasks (P,) and rows (M,) with a price tell, which
+        may be singular or of another size: HiGHS makes one of it."""
+        import highspy
+
+        status = highspy.HighsBasisStatus
+        told = {True: status.kBasic, False: status.kLower}
+        basis = highspy.HighsBasis()
+        flows = [status.kLower] * len(self.low.low)
+        basis.col_status = [*map(told.__getitem__, (x > 0).tolist()), *flows, status.kUpper]
+        rows = [status.kUpper if one else status.kBasic for one in priced[self.shared].tolist()]
+        basis.row_status = [*[status.kLower] * len(self.unit), *rows]
+        basis.valid = basis.alien = True
+        if self.highs.setBasis(basis) == highspy.HighsStatus.kOk:
+            self.highs.setOptionValue("simplex_strategy", 1)
+            self.first = self.wide = False
 
     def targets(self, slope: Floats, offset: Floats) -> None:
         """Set what each share must reach."""

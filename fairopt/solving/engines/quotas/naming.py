@@ -6,16 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairopt.formulas.lowered import (
-    BOUND,
-    CAPACITY,
-    DOWN_OF_TWO,
-    LIMIT,
-    PLACE,
-    RULE,
-    UP_OF_TWO,
-    Lowered,
-)
+from fairopt.formulas.lowered import CAPACITY, DOWN_OF_TWO, RULE, UP_OF_TWO, Lowered
+from fairopt.formulas.row_words import row
 from fairopt.instance import Floats, Instance, Ints
 
 CLOSE = 1e-9
@@ -30,31 +22,6 @@ def priced(low: Lowered, price: Floats) -> dict[str, Floats]:
 def rows(instance: Instance, low: Lowered, price: Floats) -> list[str]:
     """The rows with a price, in words."""
     return [row(instance, low, m) for m in np.flatnonzero(price > 0).tolist()]
-
-
-def row(instance: Instance, low: Lowered, m: int) -> str:
-    """A row in words: "gpu on x", "the limit of A", "the ceiling of org: gpu"."""
-    kind, one, two = int(low.kind[m]), int(low.one[m]), int(low.two[m])
-    if kind == CAPACITY:
-        return f"{instance.resources[two]} on {instance.servers[one]}"
-    if kind == LIMIT:
-        return f"the limit of {instance.users[one]}"
-    if kind == RULE:
-        return f"rule {instance.own_rows[one].name}"
-    if kind == PLACE:
-        return f"the limit of {instance.users[one]} on {instance.servers[two]}"
-    tree = instance.tree
-    if kind == BOUND:
-        bounds = tree.bounds
-        what = _where(instance.resources[bounds.resource[one]], bounds.flavor[one])
-        return f"the ceiling of {tree.nodes[bounds.node[one]]}: {what}"
-    quota = tree.quotas[one]
-    what = _where(instance.resources[quota.resource], quota.flavor)
-    return f"the quota of {tree.nodes[two] or 'all'}: {what}"
-
-
-def _where(resource: str, flavor: str | None) -> str:
-    return resource if flavor is None else f"{resource} on {flavor}"
 
 
 def conflict(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.sparse import diags_array
@@ -84,6 +85,24 @@ def least(matrix: Floats, right: Floats) -> Floats:
     return found if np.isfinite(found).all() else none
 
 
+RIDGE, NEARLY = 1e-13, 1e-3
+"""part that is added to a diagonal before a factor; part that it may leave of what is wanted"""
+
+
+def _step(scaled: Any, miss: Floats) -> Floats:
+    """The least step (C,) with scaled (M, C) @ step = miss (M,), nearly: what is still missing is
+    for the next. Rows that depend on others take no part in it, however they are solved for."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    matrix = (scaled @ scaled.T).toarray()
+    damped = matrix + np.diag(RIDGE * np.diag(matrix))
+    with contextlib.suppress(np.linalg.LinAlgError, ValueError):
+        found = np.asarray(cho_solve(cho_factor(damped), miss), dtype=np.float64)
+        if np.abs(matrix @ found - miss).max() <= NEARLY * np.abs(miss).max():
+            return np.asarray(scaled.T @ found)
+    return np.asarray(scaled.T @ least(matrix, miss))
+
+
 FULL, NOTHING = 1e-8, 1e-9
 """part of a row that is left of a full one; part of a user's tasks that is none"""
 TURNS, ENOUGH = 4, 1e-15
@@ -92,10 +111,16 @@ ROWS = 10
 
 
 def tasks(
-    start: Floats, flow: Floats, low: Lowered, reached: RoundsReached, priced: Bools
+    start: Floats,
+    flow: Floats,
+    low: Lowered,
+    reached: RoundsReached,
+    priced: Bools,
+    filled: Bools | None = None,
 ) -> tuple[Floats, Floats, Floats] | None:
     """Tasks (P,), flows (F,) and changes of levels (K,) near those given at which everybody has
-    just its level, rows (M,) with a price being full; None if other rows do not let it.
+    just its level, rows (M,) with a price being full, or `filled` ones; None if other rows do not
+    let it.
 
     Levels move too: at those that are off by a digit there are no such tasks.
     """
@@ -124,7 +149,7 @@ def tasks(
     moves = np.concatenate([free, between, reached.line.any(axis=0)])
     whole = np.concatenate([x, y, np.zeros(len(size))])
     # a row without a price may be left a little, if it is not overrun
-    binds = (left <= FULL) & ~alone & priced
+    binds = (left <= FULL if filled is None else filled) & ~alone & priced
     # who is due nothing holds nothing, and is not asked
     per_due = np.divide(1.0, due, out=np.zeros_like(due), where=due > 0)
     for _ in range(ROWS):
@@ -139,8 +164,7 @@ def tasks(
                 break
             each = np.concatenate([whole[: len(x)], unit, size])
             scaled = system @ diags_array(np.where(moves, each, 0.0))
-            step = scaled.T @ least((scaled @ scaled.T).toarray(), miss)
-            whole = whole + np.where(moves, each, 0.0) * step
+            whole = whole + np.where(moves, each, 0.0) * _step(scaled, miss)
             if not (whole[: len(x)] >= 0).all():
                 return None
         held = whole[: len(x) + len(y)]
@@ -164,15 +188,19 @@ MOST_USERS = 4_000
 """most users, and rows that are not of one column alone, for which this is tried"""
 
 
+def small(low: Lowered) -> bool:
+    """Whether users and rows are few enough that tasks are worked out from levels."""
+    return int((~_alone(low)).sum()) + low.shape[0] <= MOST_USERS
+
+
 def sharpened(found: Rounds, asked: RoundsQuestion) -> Rounds:
     """The rounds with levels and tasks to rounding; as they are where that leads elsewhere."""
     low = asked.low
     flow = np.zeros(len(low.low)) if found.flow is None else found.flow
-    size = int((~_alone(low)).sum()) + low.shape[0]
-    if len(low.low) and found.flow is None or size > MOST_USERS:
+    if len(low.low) and found.flow is None or not small(low):
         return found
-    held = _held(found.x, low)
-    rounds = [replace(one, price=_prices(one.price, low, held)) for one in found.rounds]
+    mine = held(found.x, low)
+    rounds = [replace(one, price=tied(one.price, low, mine)) for one in found.rounds]
     reached = followed(rounds, asked, _levels)
     money = np.max([one.price for one in found.rounds], axis=0)
     point = found.x, flow
@@ -209,7 +237,7 @@ def _alone(low: Lowered) -> Bools:
     return np.asarray((low.kind == PLACE) & (np.diff(low.matrix.tocsr().indptr) == 1))
 
 
-def _held(x: Floats, low: Lowered) -> Bools:
+def held(x: Floats, low: Lowered) -> Bools:
     """(P,) columns that hold something, and less than all that a limit of their own allows."""
     share = np.bincount(low.owner, low.score * x, low.shape[0])
     found = x * low.score > NOTHING * share[low.owner]
@@ -219,20 +247,20 @@ def _held(x: Floats, low: Lowered) -> Bools:
     return np.asarray(found)
 
 
-def _prices(price: Floats, low: Lowered, held: Bools) -> Floats:
+def tied(price: Floats, low: Lowered, mine: Bools) -> Floats:
     """(M,) prices at which what is held costs each user the same, whatever a share of it."""
     from scipy.linalg import lstsq
 
     rows, alone = low.matrix.tocsr(), _alone(low)
     shared = np.flatnonzero((price > 0) & ~alone)
     cost = low.matrix.T[: low.columns, shared] @ price[shared]
-    per = np.where(held, cost / low.score, np.inf)
+    per = np.where(mine, cost / low.score, np.inf)
     q = np.full(low.shape[0], np.inf)
     np.minimum.at(q, low.owner, per)
     users = np.flatnonzero(np.isfinite(q) & (q > 0))
     position = np.full(low.shape[0], -1)
     position[users] = np.arange(len(users))
-    columns = np.flatnonzero(held & (position[low.owner] >= 0))
+    columns = np.flatnonzero(mine & (position[low.owner] >= 0))
     if not len(columns) or not len(shared):
         return price
     body = rows[shared][:, columns].T.toarray()
@@ -262,10 +290,20 @@ def _prices(price: Floats, low: Lowered, held: Bools) -> Floats:
     # who is stopped by its limits alone pays what it did
     paid = np.where(np.isfinite(q), q, np.where(np.isfinite(whole), whole, 0.0))
     paid = paid[low.owner] * low.score
-    mine = np.flatnonzero(alone & (price > 0))
-    at = rows.indices[rows.indptr[mine]]
-    found[mine] = np.maximum(paid[at] - cost[at], 0.0) / rows.data[rows.indptr[mine]]
+    own = np.flatnonzero(alone & (price > 0))
+    at = rows.indices[rows.indptr[own]]
+    found[own] = np.maximum(paid[at] - cost[at], 0.0) / rows.data[rows.indptr[own]]
     return found
 
 
-__all__ = ["FULL", "MANY_ROWS", "NOTHING", "least", "sharpened", "tasks"]
+__all__ = [
+    "FULL",
+    "MANY_ROWS",
+    "NOTHING",
+    "held",
+    "least",
+    "sharpened",
+    "small",
+    "tasks",
+    "tied",
+]
