@@ -35,10 +35,9 @@ FEW_PAIRS = 500
 AT_ONCE = {
     "simplex_scale_strategy": 0,
     "simplex_initial_condition_check": False,
-    "primal_simplex_bound_perturbation_multiplier": 0.0,
 }
 """for a small model, whose pivots take no longer than what HiGHS does before and after them: its
-units are near 1 already, and pivots that come to no end are bounded"""
+units are near 1 already"""
 DUAL, PRIMAL = 1, 4
 """HiGHS's numbers of the two simplex methods"""
 WIDE = 1e-6
