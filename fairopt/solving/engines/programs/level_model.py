@@ -30,14 +30,6 @@ DIGITS = 1e-20
 WRONG = 1e-18
 """a vertex may break a bound or a sign by this, in units of the model; HiGHS drops what is below
 1e-12, which may be all that a light user has"""
-FEW_PAIRS = 500
-"""pairs of a small model"""
-AT_ONCE = {
-    "simplex_scale_strategy": 0,
-    "simplex_initial_condition_check": False,
-}
-"""for a small model, whose pivots take no longer than what HiGHS does before and after them: its
-units are near 1 already"""
 DUAL, PRIMAL = 1, 4
 """HiGHS's numbers of the two simplex methods"""
 WIDE = 1e-6
@@ -111,15 +103,12 @@ class KeptModel:
             "small_matrix_value": 1e-12,
             # primal: the last point stays feasible from level to level, its prices do not; and
             # the first level has one vertex after another at t = 0 by the dual method
-            "solver": "simplex",  # nothing to choose at every level
             "simplex_strategy": PRIMAL,
             "presolve": "off",
             "simplex_iteration_limit": self.most,
             "primal_feasibility_tolerance": TIGHT,
             "dual_feasibility_tolerance": TIGHT,
         }
-        if pairs <= FEW_PAIRS:
-            options |= AT_ONCE
         self.highs = quiet(**options)
         self.highs.passModel(program(cost, free, (low, high), matrix))
         self.optimal = highspy.HighsModelStatus.kOptimal
