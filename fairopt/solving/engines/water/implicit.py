@@ -19,17 +19,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from fairopt import clock
 from fairopt.instance import Bools, Floats, Instance, Ints
 
-MOST_STEPS, NEWTON = 80, 30
+MOST_STEPS, NEWTON = 300, 30
 """most steps, and most Newton steps for one of them"""
 HALVINGS = 4
 """a Newton step that does not lower the miss is halved so many times at most"""
 EASY, SLOWEST, FASTEST, BACK = 20.0, 1.5, 8.0, 8.0
 """after a step, h is EASY / (its Newton steps) times longer, at least and at most so many times;
-after one that was not found, BACK times shorter"""
+after one that was not found, BACK times shorter, and then at most half way (of logarithms) back to
+it unless SLOWEST leads further"""
 LONGEST, SHORTEST = 1e6, 1e-3
 """largest and smallest h"""
 SOFT = (
@@ -48,10 +50,14 @@ UNUSED = 1e-7
 EXACT, ROUNDED, ROUGH = 1e-12, 1e-10, 1e-3
 """miss of a resource at the end, the largest that may be rounding, and part of the last move to
 which it is found before that"""
+DIGITS = 1e-14
+"""part of h that a miss may be by rounding: totals are differences of numbers h times as large"""
 STILL, LEVEL, CLOSE = 1e-10, 1e-12, 1e-8
 """part of its total by which the last step moves no user; part by which levels then differ at most,
 where a step of length h moves h times that by rounding, so that steps of length 1 come last; the
 most that these may move when they no longer halve what moves"""
+SPARSE = 0.2
+"""part of all pairs that hold tasks, below which sums over users skip the others"""
 SERVERS = 1_000
 """more servers, whose equations are dense, are refilled one by one alone"""
 
@@ -142,14 +148,26 @@ class Servers:
         limited[over] = True
         return LevelTaken(taken, held, stopper, np.where(held, h * a, 0.0), ease, limited)
 
-    def slope(self, taken: LevelTaken, on: Bools) -> Floats:
-        """(K, K) change of the use of each resource with a price by the logarithms of prices."""
-        server, resource = np.nonzero(on)
-        pays = taken.rate[:, server] * (taken.stopper[:, server] == resource)
-        part = self.part[:, server, resource]
-        here = np.asarray(server[:, None] == server)
-        others = (part * taken.held[:, server]).T @ (pays / taken.ease[:, None])
-        return np.asarray(others - np.where(here, part.T @ pays, 0.0))
+    def slope(self, taken: LevelTaken, pays: Floats) -> Floats:
+        """(I R, I R) change of the use of each resource by the logarithms of prices, of which each
+        is so much of what a user pays, (N, I, R)."""
+        users, servers, kinds = self.part.shape
+        pays = pays * taken.rate[:, :, None]
+        own = np.matmul(self.part.transpose(1, 2, 0), pays.transpose(1, 0, 2))
+        if np.count_nonzero(taken.held) < SPARSE * taken.held.size:
+            n, i = np.nonzero(taken.held)
+            each = (i[:, None] * kinds + np.arange(kinds)).ravel()
+            begins = np.concatenate([[0], np.cumsum(np.bincount(n, minlength=users))]) * kinds
+            shape = users, servers * kinds
+            part = sparse.csr_array((self.part[n, i].ravel(), each, begins), shape)
+            shift = (pays[n, i] / taken.ease[n, None]).ravel()
+            slope = (part.T @ sparse.csr_array((shift, each, begins), shape)).toarray()
+        else:
+            part = (self.part * taken.held[:, :, None]).reshape(users, -1)
+            slope = part.T @ (pays / taken.ease[:, None, None]).reshape(users, -1)
+        blocks = slope.reshape(servers, kinds, servers, kinds)
+        blocks[np.arange(servers), :, np.arange(servers)] -= own
+        return np.asarray(slope)
 
     def softly(
         self, price: Floats, x: Floats, h: float, enough: float
@@ -159,13 +177,11 @@ class Servers:
         base = price.max(axis=1, keepdims=True)
         base = np.where(np.isfinite(base), base, 0.0)
         log = np.where(np.isfinite(price), price, base + np.log(SOFT[0][1]))
-        server, resource = np.nonzero(self.used)
-        here = np.asarray(server[:, None] == server)
-        part = self.part[:, server, resource]
+        used = np.flatnonzero(self.used)
         nobody = np.zeros(self.able.shape, dtype=int)
-        k = np.arange(len(server))
+        k = np.arange(len(used))
         for sharp, slack in SOFT:
-            now, move, least = log[self.used], np.zeros(len(server)), np.inf
+            now, move, least = log[self.used], np.zeros(len(used)), np.inf
             for _ in clock.steps(SOFTLY):
                 log[self.used] = now + move
                 own = [np.where(e, log[:, r], -np.inf) for r, e in enumerate(self.each)]
@@ -183,9 +199,7 @@ class Servers:
                 now, least, kept = log[self.used], miss, taken
                 if miss < (SOFT_ENOUGH if sharp < 1e6 else enough):
                     break
-                pays = taken.rate[:, server] * (paid[:, server, resource] / norm[:, server])
-                others = (part * taken.held[:, server]).T @ (pays / taken.ease[:, None])
-                slope = others - np.where(here, part.T @ pays, 0.0)
+                slope = self.slope(taken, paid / norm[:, :, None])[np.ix_(used, used)]
                 # the further away, the shorter: who begins to take is not in the slope
                 slope[k, k] = (slope[k, k] - left[self.used] - 1e-12) * (1.0 + min(miss, 1.0))
                 try:
@@ -212,7 +226,7 @@ class Servers:
         price, before = price.copy(), None
         move = np.zeros_like(price)
         least, halved, miss = np.inf, 0, np.inf
-        server = np.arange(len(price))
+        server, rounded = np.arange(len(price)), max(ROUNDED, DIGITS * h)
         for newton in clock.steps(NEWTON):  # noqa: B007
             taken = self.take(price, x, h)
             use = np.stack([np.einsum("ni,ni->i", one, taken.x) for one in self.parts], axis=1)
@@ -235,14 +249,16 @@ class Servers:
             served = ~(self.able & ~taken.limited[:, None]).any(axis=0)
             off[served] = np.maximum(off[served], 0.0)
             miss = float(np.abs(off).max(initial=0.0))
-            if miss <= enough or 0.5 * least < miss <= ROUNDED:
+            if miss <= enough or 0.5 * least < miss <= rounded:
                 break
             if miss > 0.999 * least and halved < HALVINGS and before is not None:
                 halved, move = halved + 1, move / 2
                 price = np.where(np.isfinite(before), before + move, -np.inf)
                 continue
             least, halved, before = miss, 0, price.copy()
-            slope = self.slope(taken, on)
+            full = np.flatnonzero(on)
+            pays = taken.stopper[:, :, None] == np.arange(on.shape[1])
+            slope = self.slope(taken, pays)[np.ix_(full, full)]
             k = np.arange(len(slope))
             slope[k, k] -= 1e-13 * max(float(np.abs(slope.diagonal()).max()), 1e-300)
             try:
@@ -263,17 +279,22 @@ def settle(instance: Instance, part: Floats, x: Floats) -> tuple[Floats, int] | 
     part : (N, I, R), as of `refill`.
     """
     servers = Servers(instance, part)
-    price, h, moved, failed = servers.begin(x), 1.0, 1.0, 0
+    price, h, moved, failed, wall = servers.begin(x), 1.0, 1.0, 0, np.inf
+    stands = False
     for done in range(1, MOST_STEPS + 1):
         if clock.over():
             return None
         enough = max(EXACT, min(ROUGH * moved, 1e-4))
+        most = max(enough, ROUNDED, DIGITS * h)
         after, taken, miss, newton = servers.step(price, x, h, enough)
-        if not miss <= max(enough, ROUNDED):
+        if not miss <= most:
             failed += 1
             if failed > GUESSES:
                 after, taken, miss = servers.softly(price, x, h, enough)
-        if not miss <= max(enough, ROUNDED):
+        if not miss <= most:
+            if stands:  # the long steps moved nothing: only the last digits are not found
+                return x, done
+            wall = h
             h /= BACK
             if h < SHORTEST:
                 return None
@@ -283,8 +304,10 @@ def settle(instance: Instance, part: Floats, x: Floats) -> tuple[Floats, int] | 
         x, price = taken.x, after
         if moved <= (CLOSE if h == 1.0 and moved > before / 2 else STILL) and h >= 1.0:
             return x, done
-        if moved <= max(LEVEL * h, CLOSE * (h == 1.0)):
+        stands = moved <= max(LEVEL * h, CLOSE * (h == 1.0))
+        if stands:
             h = 1.0
         else:
-            h = min(h * min(max(EASY / newton, SLOWEST), FASTEST), LONGEST)
+            longer = h * min(max(EASY / newton, SLOWEST), FASTEST)
+            h = min(max(min(longer, np.sqrt(h * wall)), SLOWEST * h), LONGEST)
     return None
