@@ -217,11 +217,11 @@ def certify(
     filling = filled_rows.Filling.of(terms, first, second, pairs)
     full, eps, _ = filled_rows.fill(FilePasses(passed), terms, filling)
     if full is not None:
-        found = passed(_asked, filled.farthest, terms, first, full, eps)
+        found = passed(_worst, filled.farthest, terms, first, full, eps)
     else:
         third = _added(passed(_asked, judge.errors, terms, first, second))
         found = passed(
-            _asked, judge.farthest, terms, first, second, third.whole(terms, first, second)
+            _worst, judge.farthest, terms, first, second, third.whole(terms, first, second)
         )
     worst = int(np.argmax([off for off, _ in found]))
     return judge.verdict(terms, first, found[worst][0], sum(sizes[:worst]) + found[worst][1])
@@ -289,11 +289,20 @@ def _first(
     shown, faults = read(source, k, folder)
     if shown is None:
         return faults, 0, None
-    return [], len(shown.users), judge.used(shown, terms)
+    return [], len(shown.users), _added([judge.used(some, terms) for some in shown.pieces()])
 
 
 def _asked(
     source: PartitionSource, k: int, folder: str, of: Callable[..., Any], *known: Any
 ) -> Any:
-    """What a question (`judge.spent`, `judge.errors`, ...) finds in what a partition shows."""
-    return of(_shown(source, k, folder), *known)
+    """What a question (`judge.spent`, `filled.summed_after`, ...) finds in a partition."""
+    return _added([of(some, *known) for some in _shown(source, k, folder).pieces()])
+
+
+def _worst(
+    source: PartitionSource, k: int, folder: str, of: Callable[..., Any], *known: Any
+) -> tuple[float, int]:
+    """The user of a partition who may be farthest, by `judge.farthest` or `filled.farthest`."""
+    found = [of(some, *known) for some in _shown(source, k, folder).pieces()]
+    worst = int(np.argmax([off for off, _ in found]))
+    return found[worst][0], worst * judge.PIECE + found[worst][1]
