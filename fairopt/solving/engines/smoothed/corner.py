@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.smoothed.path import Where
 from fairopt.solving.engines.smoothed.prices import ServerPrices
@@ -57,7 +58,7 @@ def corner(now: Where, capacity: Floats) -> Where | None:
         return None  # servers equally dear that the path has not told
     while len(sides.y) > capacity.size:
         sides = sides.without(int(sides.sure.argmin()))
-    for _ in range(REPAIRS):
+    for _ in clock.steps(REPAIRS):
         ended = _newton(now, capacity, sides, prices, tau, begun)
         other = sides.less_sure() if ended is None else ended.sides.changed(ended.prices)
         if other is None:
