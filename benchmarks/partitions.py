@@ -250,9 +250,10 @@ there are ten million and more). A pass reads every partition; processor seconds
 processes, with those that check, write and judge; pairs a second are users times servers times
 passes over these. Seconds are of the clock, on a machine that others used as well. Outside passes
 is what the caller does alone. Memory is the peak of the process that calls and of its largest
-worker. The judge's seconds, by the clock and of all processes, are of `fo.certify_partitions`, which
-reads the files alone, on as many workers. One BLAS thread a process; {multiprocessing.cpu_count()} processors. In the last way
-one of Dask's workers is killed (SIGKILL) in pass {KILLED}. Made by
+worker. The judge's seconds, by the clock and of all processes with their start, are of
+`fo.certify_partitions`, which reads the files alone, on as many workers. One BLAS thread a process;
+{multiprocessing.cpu_count()} processors. In the last way one of Dask's
+workers is killed (SIGKILL) in pass {KILLED}. Made by
 
 ```sh
 OPENBLAS_NUM_THREADS=1 python benchmarks/partitions.py --write docs/results/partitions.md
@@ -263,7 +264,8 @@ users are judged in passes. The residual says how far the share of the lightest 
 optimum, as a part of itself.
 
 | users | where | passes | processor, s | seconds | million pairs a second \
-| outside passes, % | caller, MB | worker, MB | judge, s | judge, processor s | gap | residual | verdict | bytes |
+| outside passes, % | caller, MB | worker, MB | judge, s \
+| judge, processor s | gap | residual | verdict | bytes |
 |---:|---|{"---:|" * 11}---|---|
 {table}
 

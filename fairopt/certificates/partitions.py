@@ -30,7 +30,6 @@ from fairopt.formulas.asked import AlphaAsked
 from fairopt.instance import Floats, Ints
 from fairopt.instance.partition import Partition
 
-
 PIECE = 1 << 13
 """users of a piece"""
 

@@ -18,8 +18,8 @@ from fairopt.certificates import partitions as judge
 from fairopt.certificates.partitioned import each_of, file
 from fairopt.errors import BadInput, FairoptError, Fault
 from fairopt.files.partitions import Partitions
-from fairopt.formulas.rows import total as total_of_rows
 from fairopt.formulas.asked import AlphaAsked
+from fairopt.formulas.rows import total as total_of_rows
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import Notion
 from fairopt.solving.engines.smoothed import kept, newton, path, spread

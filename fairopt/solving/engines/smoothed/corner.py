@@ -100,7 +100,7 @@ class _Sides:
     home : (S,) the server that takes what a user wants more or less.
     held : (S, I) tasks that stay: on other servers of a group in which the user has more.
     user, to : (T,) users of several groups, and the server moved to from home; y (T,) how much.
-    sure : (T,) how clearly they use that server: the money moved there, as a part of all money, over
+    sure : (T,) how clearly they use that server: the money there, as a part of all money, over
         nu / p.
     full : (I, R) rows that are full.
     """
@@ -118,7 +118,6 @@ class _Sides:
     @classmethod
     def of(cls, sharp: Sharp, label: Ints, full: Bools, money: float) -> _Sides:
         """The sides at the end of the path; money : of all users."""
-        share = sharp.x.sum(axis=1)[:, None]
         # a user moves prices by about its part of all money: that much dearer is out of its reach
         clear = sharp.x / sharp.nu * (sharp.p**2 / money)[:, None]
         used = sharp.on & (clear > 1)
@@ -247,7 +246,8 @@ def _newton(
     """The end of Newton's iterations; None if they do not lead to full rows, or further than the
     end of the path can be from the corner, which no pass needs to confirm.
 
-    begun : the sums at these prices, if they are known. frozen : a curvature and its tau, to be used as it is: at `TINY` its digits would be lost.
+    begun : the sums at these prices, if they are known.
+    frozen : a curvature and its tau, to be used as it is: at `TINY` its digits would be lost.
     """
     full, demand = sides.full.ravel(), sides.sharp.users.demand
     best, found = np.inf, None
