@@ -5,7 +5,8 @@
     OPENBLAS_NUM_THREADS=1 python benchmarks/partitions.py --ways --most 100000000 --part 500000
 
 The first takes some five minutes and 2.5 GB of disk (ten million users once), the second half a
-minute, the third some ten minutes and 12 GB (a hundred million users). Every run is a process
+minute, the third some ten minutes and 12 GB (a hundred million users). How far a run is, is said on
+stderr; its row of the page is printed when it ends. Every run is a process
 of its own, so that its peak of memory is its own; the answers of one cluster must have the same
 bytes, whoever computed them and whoever was killed.
 """
@@ -39,6 +40,8 @@ SERVERS, RESOURCES, DENSITY, SEED = 10, 3, 0.2, 2
 WAYS = ("one process", "two processes", "Dask, two workers", "Dask, three, one killed")
 KILLED = 20
 """the pass in which a worker is killed"""
+SAID = 10.0
+"""seconds after which it is said again how far a run is"""
 
 
 def write(folder: Path, users: int, size: int) -> int:
@@ -116,10 +119,13 @@ def one(folder: str, way: str, journal: Path | None = None) -> dict[str, Any]:
         timed = Timed(inner)
         start = time.perf_counter()
 
+        told = said(start)
+
         def progress(passes: int, doing: str) -> None:
             calls.append(passes)
+            told(passes, doing)
             if journal is not None:
-                told = {
+                line_of = {
                     "pass": len(calls),
                     "doing": doing,
                     "seconds": time.perf_counter() - start,
@@ -127,7 +133,7 @@ def one(folder: str, way: str, journal: Path | None = None) -> dict[str, Any]:
                     "caller, MB": peak(),
                 }
                 with journal.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(told) + "\n")
+                    file.write(json.dumps(line_of) + "\n")
             if len(calls) == KILLED and doomed:
                 os.kill(doomed.pop(), signal.SIGKILL)
 
@@ -142,9 +148,14 @@ def one(folder: str, way: str, journal: Path | None = None) -> dict[str, Any]:
         seconds, inside = time.perf_counter() - start, timed.seconds
         workers = 0.0 if inner is None else max(inner.map(peak, range(8)))
     spent = processor() - begun
-    start = time.process_time()
-    certificate = fo.certify_partitions(f"{folder}-answer")
-    judge = time.process_time() - start
+    begun = processor()
+    with executor(way) as (inner, _):
+        if inner is not None:
+            list(inner.map(peak, range(8)))  # workers have started
+        start = time.perf_counter()
+        certificate = fo.certify_partitions(f"{folder}-answer", None, inner, said(start))
+        judge = time.perf_counter() - start
+    judge_spent = processor() - begun
     assert certificate == found.certificate
     return {
         "users": found.users,
@@ -154,6 +165,7 @@ def one(folder: str, way: str, journal: Path | None = None) -> dict[str, Any]:
         "processor": spent,
         "outside": 1 - inside / seconds,
         "judge": judge,
+        "judge processor": judge_spent,
         "driver": peak(),
         "worker": workers,
         "verdict": certificate.verdict,
@@ -161,6 +173,20 @@ def one(folder: str, way: str, journal: Path | None = None) -> dict[str, Any]:
         "residual": certificate.residual,
         "digest": digest(f"{folder}-answer"),
     }
+
+
+def said(start: float) -> Callable[[int, str], None]:
+    """Says on stderr how far a run is, every `SAID` seconds."""
+    last = start
+
+    def told(passes: int, doing: str) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        if now > last + SAID:
+            last = now
+            print(f"{doing}: {passes} passes, {now - start:.0f} s", file=sys.stderr, flush=True)
+
+    return told
 
 
 def run(folder: Path, way: str, journal: Path | None = None) -> dict[str, Any]:
@@ -178,7 +204,8 @@ def line(row: dict[str, Any]) -> str:
     return (
         f"| {row['users']:,} | {row['way']} | {row['passes']} | {row['processor']:.1f} "
         f"| {row['seconds']:.1f} | {rate / 1e6:.1f} | {100 * row['outside']:.1f} "
-        f"| {row['driver']:.0f} | {worker} | {row['judge']:.1f} | {row['gap']:.0e} "
+        f"| {row['driver']:.0f} | {worker} | {row['judge']:.1f} "
+        f"| {row['judge processor']:.1f} | {row['gap']:.0e} "
         f"| {row['residual']:.0e} | {row['verdict']} | `{row['digest']}` |"
     )
 
@@ -189,7 +216,7 @@ def plan(row: dict[str, Any], size: float, users: float = 1e9, workers: int = 64
     back = len(pickle.dumps(Sums.zero(SERVERS, RESOURCES)))
     each = row["processor"] / row["passes"] / row["users"]  # seconds a user and pass
     one_pass = each * users / workers
-    judge = row["judge"] / row["users"] * users / workers
+    judge = row["judge processor"] / row["users"] * users / workers
     gigabytes = users * size / 1e9
     sums = f"{back / 1e3:.1f}, {back * users / part / 1e6:.1f}"
     return f"""On paper: {users:,.0f} users on {workers} workers, in {users / part:,.0f} partitions
@@ -223,21 +250,23 @@ there are ten million and more). A pass reads every partition; processor seconds
 processes, with those that check, write and judge; pairs a second are users times servers times
 passes over these. Seconds are of the clock, on a machine that others used as well. Outside passes
 is what the caller does alone. Memory is the peak of the process that calls and of its largest
-worker. The judge's processor seconds are of `fo.certify_partitions`, which reads the files alone,
-in one process. One BLAS thread a process; {multiprocessing.cpu_count()} processors. In the last way
-one of Dask's workers is killed (SIGKILL) in pass {KILLED}. Made by
+worker. The judge's seconds, by the clock and of all processes with their start, are of
+`fo.certify_partitions`, which reads the files alone, on as many workers. One BLAS thread a process;
+{multiprocessing.cpu_count()} processors. In the last way one of Dask's
+workers is killed (SIGKILL) in pass {KILLED}. Made by
 
 ```sh
 OPENBLAS_NUM_THREADS=1 python benchmarks/partitions.py --write docs/results/partitions.md
 ```
 
 All answers of one cluster have {bytes_of} (the last column, of SHA-256). Beyond five million pairs
-users are judged one by one in floats, and the verdict is `unproved` with the bound in the column
-residual: how far the share of the lightest user may be from the optimum, as a part of itself.
+users are judged in passes. The residual says how far the share of the lightest user may be from the
+optimum, as a part of itself.
 
 | users | where | passes | processor, s | seconds | million pairs a second \
-| outside passes, % | caller, MB | worker, MB | judge, s | gap | residual | verdict | bytes |
-|---:|---|{"---:|" * 10}---|---|
+| outside passes, % | caller, MB | worker, MB | judge, s \
+| judge, processor s | gap | residual | verdict | bytes |
+|---:|---|{"---:|" * 11}---|---|
 {table}
 
 {plan(rows[0], size)}

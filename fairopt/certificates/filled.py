@@ -113,11 +113,21 @@ def summed_after(
     shown: Shown, before: tuple[Filling, ...], terms: JudgedTerms, filling: Filling
 ) -> RowSums:
     """The sums of a partition whose users have the tasks of the points of fillings, one after
-    another."""
-    for one in before:
-        columns, amount = moved(shown, terms, one)
-        tasks = np.zeros(shown.tasks.shape)
-        tasks.ravel()[columns] = amount
+    another.
+
+    Only what users of several servers have where changes by that: `point` reads the parts of a
+    share, and of one server that is all of it.
+    """
+    if before:
+        several = np.flatnonzero(rows.total((shown.tasks > 0).astype(np.float64)) > 1)
+        some = shown.some(several)
+        for one in before:
+            columns, amount = moved(some, terms, one)
+            tasks = np.zeros(some.tasks.shape)
+            tasks.ravel()[columns] = amount
+            some = replace(some, tasks=tasks)
+        tasks = shown.tasks.copy()
+        tasks[several] = some.tasks
         shown = replace(shown, tasks=tasks)
     return summed(shown, terms, filling)
 
@@ -247,7 +257,7 @@ def farthest(
 ) -> tuple[float, int]:
     """How far the worst user of a partition may be, and who it is."""
     log_t, below, above = proved(shown, terms, filling, eps)
-    apart = np.log(shown.tasks.sum(axis=1) * first.shrink(terms.pool)) - log_t
+    apart = np.log(rows.total(shown.tasks) * first.shrink(terms.pool)) - log_t
     off = np.maximum(np.abs(apart + below), np.abs(apart - above))
     off = np.where(np.isnan(off), np.inf, off)
     worst = int(np.argmax(off))

@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.certificates import digits
 from fairopt.certificates.by_rows import LOOSE, finite
 from fairopt.certificates.partitions import ROUNDING, JudgedTerms, Spent, Used
@@ -18,8 +19,8 @@ ROOM = 1e-6
 SPARE, FINER = 2.0**-67, 2.0**-6
 """part of a full row that is left free, so that none is overrun: one step brings rows nearer than
 that; how much finer the next one aims, where users of little money need it"""
-TRIES = 12
-"""steps, each with a pass over the users; those after which users have other tasks take two"""
+TRIES = 16
+"""passes over the users, each after a step of prices or a change of tasks"""
 FURTHEST = 16.0
 """the factor by which a step may change a price: what leads further leads nowhere"""
 LARGE = 2.0**-42
@@ -155,38 +156,37 @@ def fill(
     """
     alpha, none = terms.alpha, np.zeros(filling.price.shape)
     best: tuple[Filling | None, float, P] = None, np.inf, passes
-    least = lost = last = np.inf
-    stalls = 0
     if not filling.full.any():
         return best
+    least = lost = np.inf
+    wanted, stalls = None, 0
     rows = passes.summed(terms, filling)
     for _ in range(TRIES):
         stepped = filling.moved(terms.pool, rows)
-        if stepped is None:
+        if stepped is None or clock.late():
             break
+        # what users lose by themselves where prices hardly move any more only other tasks make less
+        small = bool(stepped.more.any())
+        if wanted is not None and small and not rows.enough(rows.eps, alpha, wanted):
+            stalls = stalls + 1 if not rows.eps <= lost / 2 else 0
+            if stalls > 1:
+                break
+            lost, wanted, passes = min(lost, rows.eps), None, passes.moved(terms, stepped)
+            filling = Filling(stepped.price + stepped.more, none, filling.full, pairs=filling.pairs)
+            rows = passes.summed(terms, filling)
+            continue
         filling, rows = stepped, passes.summed(terms, stepped)
         eps = rows.whole(filling, terms)
-        close, settles, last = rows.close(eps), rows.eps <= last / 2, rows.eps
-        if close:
+        # a step that fills overrun rows changes it again, so that less is asked of it before
+        wanted = enough if np.isfinite(eps) else 2 * enough
+        if rows.close(eps):
             if least < np.inf and not eps <= least / 2:
                 break
             best, least = (filling, eps, passes), eps
             if rows.enough(eps, alpha, enough):
                 break
-        # what users lose by themselves once prices are settled only other tasks make less; a step
-        # that fills overrun rows changes it again, so that less is asked of it before
-        wanted = enough if np.isfinite(eps) else 2 * enough
-        if not (settles or rows.enough(rows.eps, alpha, wanted)):
-            stalls = stalls + 1 if not rows.eps <= lost / 2 else 0
-            if stalls > 1:
-                break
-            lost, last, passes = min(lost, rows.eps), np.inf, passes.moved(terms, filling)
-            price = filling.price + filling.more
-            filling = Filling(price, none, filling.full, pairs=filling.pairs)
-            rows = passes.summed(terms, filling)
-        elif close:
             filling = replace(filling, spare=filling.spare * FINER)
-        elif filling.more.any():
+        elif small:
             # so fine no step comes where users have many servers of the same price
             filling = replace(filling, spare=max(filling.spare, SPARE))
     return best

@@ -22,15 +22,13 @@ from fairopt.certificates.bound import Proved, nothing
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.filled_rows import Filling, RowSums
 from fairopt.certificates.given import Given
-from fairopt.certificates.partitions import JudgedTerms, Shown
+from fairopt.certificates.partitions import PIECE, JudgedTerms, Shown
 from fairopt.certificates.places import Place
 from fairopt.certificates.question import Question
 from fairopt.certificates.search import SearchFound
 from fairopt.instance import Floats
 from fairopt.instance.partition import Partition
 
-USERS = 1 << 13
-"""users of a piece, so that its arrays stay in the cache"""
 SPARE = 2.0**-84
 """part of a full row that is left free, where steps come so near"""
 
@@ -78,11 +76,11 @@ class Passes:
     def pieces(self) -> Iterator[tuple[slice, Shown]]:
         """Users, and what the answer shows of them."""
         question, columns, servers = self.question, self.columns, self.columns.shape[1]
-        starts = np.arange(0, question.users, USERS)
+        starts = np.arange(0, question.users, PIECE)
         ends = np.searchsorted(self.answer.held, np.append(starts, question.users) * servers)
-        every, none = np.ones((USERS, servers), dtype=bool), np.full(USERS, np.inf)
+        every, none = np.ones((PIECE, servers), dtype=bool), np.full(PIECE, np.inf)
         for start, a, b in zip(starts.tolist(), ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-            some = slice(start, min(start + USERS, question.users))
+            some = slice(start, min(start + PIECE, question.users))
             size = some.stop - start
             tasks = np.zeros(size * servers)
             tasks[self.answer.held[a:b] - start * servers] = self.answer.x[a:b]

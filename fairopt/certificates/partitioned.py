@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,6 +33,7 @@ from fairopt.instance.partition import Partition
 
 ANSWER = "answer.json"
 SCHEMA = "fairopt/partitions/v1"
+KILLED = "a worker was killed, perhaps for want of memory: this process does what is left, alone"
 Each = Callable[..., list[Any]]
 """calls a function with each of a list of arguments, and returns the results in their order"""
 
@@ -128,6 +131,7 @@ def certify_partitions(
     answer: str | os.PathLike[str],
     partitions: PartitionSource | str | os.PathLike[str] | None = None,
     executor: Executor | None = None,
+    progress: Callable[[int, str], None] | None = None,
 ) -> Certificate:
     """Judge an answer in partitions by its files alone, with NumPy, in passes over them.
 
@@ -136,7 +140,8 @@ def certify_partitions(
     answer : the folder that `solve_partitions` wrote, or anybody in the same form. A verdict in it
         is not believed.
     partitions : the users; None for the folder that `answer.json` names, seen from the answer's.
-    executor : as of `solve_partitions`.
+    executor, progress : as of `solve_partitions`. The verdict has the same digits wherever its
+        sums are computed.
 
     Raises
     ------
@@ -164,8 +169,17 @@ def certify_partitions(
         partitions = Partitions(partitions)
     source = partitions
     asked = AlphaAsked.of(said["notion"], source.capacity, source.count)
+    each = each_of(executor)
+    passes = count(1)
+
+    def counted(*given: Any) -> list[Any]:
+        found = each(*given)
+        if progress is not None:
+            progress(next(passes), "judge")
+        return found
+
     with threads.one(), np.errstate(all="ignore"):
-        return certify(source, answer, asked, each_of(executor))
+        return certify(source, answer, asked, counted)
 
 
 def alone(function: Callable[..., Any], *args: Any) -> Any:
@@ -175,12 +189,20 @@ def alone(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def each_of(executor: Executor | None) -> Each:
-    """Calls a function with each of a list of arguments, here or by an executor, in their order."""
+    """Calls a function with each of a list of arguments, here or by an executor, in their order.
+
+    A pool of processes of which one was killed computes nothing more. What it has not computed is
+    then computed here, to the same bytes.
+    """
 
     def each(function: Callable[..., Any], *args: list[Any]) -> list[Any]:
         if executor is None:
             return list(map(function, *args))
-        return list(executor.map(alone, [function] * len(args[0]), *args))
+        try:
+            return list(executor.map(alone, [function] * len(args[0]), *args))
+        except BrokenExecutor:
+            warnings.warn(KILLED, RuntimeWarning, stacklevel=2)
+            return list(map(alone, [function] * len(args[0]), *args))
 
     return each
 
@@ -194,12 +216,12 @@ def certify(
     ------
     BadInput : every file that is missing, cut short or of another shape.
     """
-    count = len(source)
+    parts = len(source)
     prices, faults = _numbers(Path(folder, "prices.npy"), asked.pool.shape)
-    places: list[list[Any]] = [[source] * count, list(range(count)), [folder] * count]
+    places: list[list[Any]] = [[source] * parts, list(range(parts)), [folder] * parts]
 
     def passed(function: Callable[..., Any], *rest: Any) -> list[Any]:
-        return each(function, *places, *([one] * count for one in rest))
+        return each(function, *places, *([one] * parts for one in rest))
 
     terms = JudgedTerms.of(asked, asked.pool if prices is None else prices)
     checked = passed(_first, terms)
@@ -212,16 +234,16 @@ def certify(
         return judge.verdict(terms, first, np.inf, 0)
     pairs = sum(sizes) * len(asked.capacity)
     if judge.fits(pairs):
-        return together([_shown(source, k, os.fspath(folder)) for k in range(count)], terms)
+        return together([_shown(source, k, os.fspath(folder)) for k in range(parts)], terms)
     second = _added(passed(_asked, judge.spent, terms, first))
     filling = filled_rows.Filling.of(terms, first, second, pairs)
     full, eps, _ = filled_rows.fill(FilePasses(passed), terms, filling)
     if full is not None:
-        found = passed(_asked, filled.farthest, terms, first, full, eps)
+        found = passed(_worst, filled.farthest, terms, first, full, eps)
     else:
         third = _added(passed(_asked, judge.errors, terms, first, second))
         found = passed(
-            _asked, judge.farthest, terms, first, second, third.whole(terms, first, second)
+            _worst, judge.farthest, terms, first, second, third.whole(terms, first, second)
         )
     worst = int(np.argmax([off for off, _ in found]))
     return judge.verdict(terms, first, found[worst][0], sum(sizes[:worst]) + found[worst][1])
@@ -289,11 +311,20 @@ def _first(
     shown, faults = read(source, k, folder)
     if shown is None:
         return faults, 0, None
-    return [], len(shown.users), judge.used(shown, terms)
+    return [], len(shown.users), _added([judge.used(some, terms) for some in shown.pieces()])
 
 
 def _asked(
     source: PartitionSource, k: int, folder: str, of: Callable[..., Any], *known: Any
 ) -> Any:
-    """What a question (`judge.spent`, `judge.errors`, ...) finds in what a partition shows."""
-    return of(_shown(source, k, folder), *known)
+    """What a question (`judge.spent`, `filled.summed_after`, ...) finds in a partition."""
+    return _added([of(some, *known) for some in _shown(source, k, folder).pieces()])
+
+
+def _worst(
+    source: PartitionSource, k: int, folder: str, of: Callable[..., Any], *known: Any
+) -> tuple[float, int]:
+    """The user of a partition who may be farthest, by `judge.farthest` or `filled.farthest`."""
+    found = [of(some, *known) for some in _shown(source, k, folder).pieces()]
+    worst = int(np.argmax([off for off, _ in found]))
+    return found[worst][0], worst * judge.PIECE + found[worst][1]

@@ -25,10 +25,13 @@ from fairopt.certificates.losses import ends, loss_above
 from fairopt.certificates.money import LEAST_TASK_PRICE
 from fairopt.certificates.tolerance import FEASIBLE as FITS
 from fairopt.certificates.tolerance import TOLERANCE
-from fairopt.formulas import welfare
+from fairopt.formulas import rows, welfare
 from fairopt.formulas.asked import AlphaAsked
-from fairopt.instance import Floats
+from fairopt.instance import Floats, Ints
 from fairopt.instance.partition import Partition
+
+PIECE = 1 << 13
+"""users of a piece"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,16 @@ class Shown:
     def limited(self) -> Floats:
         """(n,) limits, 0 where they have no price."""
         return np.where(self.mu > 0, self.users.limit, 0.0)
+
+    def some(self, at: Ints | slice) -> Shown:
+        """Some of the users, at these positions."""
+        mu = None if self.limit_prices is None else self.limit_prices[at]
+        return Shown(self.users.some(at), self.tasks[at], mu)
+
+    def pieces(self) -> list[Shown]:
+        """The same in pieces of users, so that arrays of all pairs stay in the cache."""
+        starts = range(0, len(self.users), PIECE)
+        return [self.some(slice(start, start + PIECE)) for start in starts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +94,8 @@ class JudgedTerms:
         """(n, I) price of a task's resources; inf where it may not run."""
         rent = users.demand @ self.prices.T
         rent[rent < LEAST_TASK_PRICE] = 0.0
-        return np.where(users.placement, rent, np.inf)
+        np.copyto(rent, np.inf, where=~users.placement)
+        return rent
 
 
 TOGETHER = 5_000_000
@@ -141,7 +155,7 @@ def used(shown: Shown, terms: JudgedTerms) -> Used:
         x.T @ users.demand,
         float(np.maximum(-x, 0.0).max()),
         float(np.abs(np.where(users.placement, 0.0, x)).max()),
-        float(np.maximum(x.sum(axis=1) / users.limit - 1.0, 0.0).max()),
+        float(np.maximum(rows.total(x) / users.limit - 1.0, 0.0).max()),
         float((terms.log_w(users) / terms.alpha).max()),
         finite,
     )
@@ -167,9 +181,9 @@ class Spent:
 def spent(shown: Shown, terms: JudgedTerms, first: Used) -> Spent:
     """The second reading of a partition, after the first of all."""
     users, alpha = shown.users, terms.alpha
-    share = shown.tasks.sum(axis=1) * first.shrink(terms.pool)
+    share = rows.total(shown.tasks) * first.shrink(terms.pool)
     free = (share < users.limit * (1 - AT)) & (share > 0)
-    q = terms.cost(users).min(axis=1)[free]
+    q = rows.least(terms.cost(users))[free]
     log_q = np.log(q)
     mass = terms.log_w(users)[free] / alpha + (1 - 1 / alpha) * log_q
     top = welfare.log_sum_exp(mass) if free.any() else -np.inf
@@ -200,8 +214,8 @@ def _best(
     """(n,) share, value of its unit, log of the best share t0, log of its money m, and where the
     limit stops it the marginal value above the price, else 0."""
     users, alpha = shown.users, terms.alpha
-    share = shown.tasks.sum(axis=1) * first.shrink(terms.pool)
-    value = terms.cost(users).min(axis=1) * np.exp(second.log_scale(alpha)) * (1 - ROUNDING)
+    share = rows.total(shown.tasks) * first.shrink(terms.pool)
+    value = rows.least(terms.cost(users)) * np.exp(second.log_scale(alpha)) * (1 - ROUNDING)
     log_w = terms.log_w(users)
     log_t = np.minimum((log_w - np.log(value)) / alpha, np.log(users.limit))
     log_m = log_w + (1 - alpha) * log_t

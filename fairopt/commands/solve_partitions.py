@@ -35,6 +35,13 @@ from fairopt.errors import NotCertified
     help="What a share is: a criterion that counts a task alike on all servers.",
 )
 @click.option("--weight-inside", is_flag=True, help="Maximise sum phi_n g(s_n / phi_n) instead.")
+@click.option(
+    "--limit",
+    "limit_s",
+    type=float,
+    metavar="SECONDS",
+    help="Then stop: the answer so far, with the bound proved of it (exit code 4).",
+)
 @work.jobs
 @work.dask
 @output.as_json
@@ -44,6 +51,7 @@ def command(
     alpha: float,
     criterion: str,
     weight_inside: bool,
+    limit_s: float | None,
     jobs: int,
     dask: str | None,
     as_json: bool,
@@ -66,7 +74,9 @@ def command(
             sweep_workers.executor(jobs, dask, len(source)) as executor,
             progress.counted("passes") as moved,
         ):
-            found = solve_partitions(source, notion, path, executor, moved, uncertified="return")
+            found = solve_partitions(
+                source, notion, path, executor, moved, uncertified="return", limit_s=limit_s
+            )
     except KeyboardInterrupt:
         raise work.Interrupted("the same command goes on from here") from None
     said = found.certificate

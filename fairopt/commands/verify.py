@@ -10,7 +10,7 @@ import click
 from fairopt import files, storage
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
-from fairopt.commands import asked, output
+from fairopt.commands import asked, output, progress, sweep_workers, work
 from fairopt.commands.output import as_json, to_stderr, to_stdout
 from fairopt.errors import NotCertified, UsageError
 from fairopt.files.answers import LARGEST_ANSWER
@@ -43,9 +43,18 @@ LONGEST = 24
     show_default=True,
     help="Certify when every share is proved to be within this part.",
 )
+@work.jobs
+@work.dask
 @as_json
 def command(
-    file: str, partitions: str | None, kkt: bool, exact: bool, tolerance: float, as_json: bool
+    file: str,
+    partitions: str | None,
+    kkt: bool,
+    exact: bool,
+    tolerance: float,
+    jobs: int,
+    dask: str | None,
+    as_json: bool,
 ) -> int:
     """Judge the allocation in FILE (fairopt/allocation/v1, or "-" for stdin), or the plan.
 
@@ -54,8 +63,8 @@ def command(
     by node, and its tables are computed again. Whole tasks (fairopt/whole/v1) are judged in
     integers: exit code 0 means proved, or right with a gap that is stated. Of a replay hindsight is
     judged, and sums and ratios are computed again. FILE may be the folder
-    of an answer in partitions, which is judged a partition at a time. Exit code 0 means certified,
-    4 refuted or unproved.
+    of an answer in partitions, which is judged a partition at a time, on several processes with -j.
+    Exit code 0 means certified, 4 refuted or unproved.
     """
     if exact and (kkt or as_json):
         raise UsageError("--exact prints shares alone; wanted neither --kkt nor --json with it")
@@ -64,9 +73,10 @@ def command(
             raise UsageError("--exact belongs to one allocation; FILE is an answer in partitions")
         if kkt:
             raise UsageError("--kkt belongs to one allocation; FILE is an answer in partitions")
-        return _partitions(file, partitions, as_json)
-    if partitions is not None:
-        raise UsageError("--partitions belongs to the folder of an answer in partitions")
+        return _partitions(file, partitions, jobs, dask, as_json)
+    for name, given in (("--partitions", partitions), ("-j", jobs > 1), ("--dask", dask)):
+        if given:
+            raise UsageError(f"{name} belongs to the folder of an answer in partitions")
     content = storage.read_text(file, LARGEST_ANSWER, "an answer or a plan in JSON")
     source = storage.source_name(file)
     if exact and '"fairopt/allocation/v1"' not in content[:4096]:
@@ -108,11 +118,21 @@ def _in_fractions(answer: Allocation) -> str:
     return "\n" + "\n".join(lines)
 
 
-def _partitions(folder: str, partitions: str | None, as_json: bool) -> int:
+def _partitions(
+    folder: str, partitions: str | None, jobs: int, dask: str | None, as_json: bool
+) -> int:
     """Judge an answer in partitions."""
     from fairopt.certificates.partitioned import ANSWER, certify_partitions, head
 
-    found = certify_partitions(folder, partitions)
+    sweep_workers.check(jobs, dask)
+    try:
+        with (
+            sweep_workers.executor(jobs, dask, jobs) as executor,
+            progress.counted("passes") as moved,
+        ):
+            found = certify_partitions(folder, partitions, executor, moved)
+    except KeyboardInterrupt:
+        raise work.Interrupted("nothing was written") from None
     to_stdout(storage.encoded(found.to_dict()) if as_json else found.explain())
     claimed = head(folder).get("certificate")
     said = claimed.get("verdict") if isinstance(claimed, dict) else None

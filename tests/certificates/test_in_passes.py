@@ -130,7 +130,7 @@ def test_what_is_no_number_proves_nothing() -> None:
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(fast.CHOICE, "1")
-    monkeypatch.setattr(in_passes, "USERS", 256)
+    monkeypatch.setattr(in_passes, "PIECE", 256)
 
 
 @needs_numba

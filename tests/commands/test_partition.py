@@ -145,6 +145,26 @@ def test_what_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "files of partitions in it" in capsys.readouterr().err
 
 
+def test_verify_on_several_processes_and_a_limit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fo.write_partitions(cluster(30_000), tmp_path / "in", 10_000)
+    parts, out = str(tmp_path / "in"), str(tmp_path / "out")
+    assert run(["solve-partitions", parts, "-o", out, "--limit", "0.000001"]) == 4
+    said = capsys.readouterr()
+    assert "NotCertified" not in said.err and "proportional" in said.err
+    assert run(["solve-partitions", parts, "-o", out, "-j", "2"]) == 0
+    capsys.readouterr()
+    assert run(["verify", out]) == 0
+    one = capsys.readouterr().out
+    assert run(["verify", out, "-j", "2"]) == 0
+    assert capsys.readouterr().out == one
+    assert run(["solve-partitions", parts, "-o", out, "--limit", "-1"]) == 2
+    assert "limit_s: found -1" in capsys.readouterr().err
+    assert run(["verify", str(tmp_path / "none.json"), "-j", "2"]) == 2
+    assert "-j belongs to the folder of an answer in partitions" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_killed_on_the_way_it_goes_on_to_the_same_bytes(tmp_path: Path, how: int) -> None:
     fo.write_partitions(cluster(1000), tmp_path / "in", 100)

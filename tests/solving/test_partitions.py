@@ -19,6 +19,7 @@ from fairopt.certificates.partitions import JudgedTerms, Shown
 from fairopt.criteria import ONE_SCORE
 from fairopt.formulas.asked import AlphaAsked
 from fairopt.instance import Floats
+from fairopt.solving.partitions import work
 from tests.certificates.test_partitions import in_passes
 from tests.test_arrays import UNLIKE
 
@@ -131,6 +132,53 @@ def test_a_worker_killed_on_the_way_changes_no_byte(tmp_path: Path) -> None:
         fo.solve_partitions(tmp_path / "in", notion, tmp_path / "two", executor, progress)
         assert killed and killed[0] not in client.run(os.getpid).values()
     same_files(tmp_path / "one", tmp_path / "two")
+
+
+@pytest.mark.parametrize("doing", ["prices", "answer"])
+def test_a_process_killed_on_the_way_changes_no_byte(tmp_path: Path, doing: str) -> None:
+    """What the pool had not computed is computed here; what was written before is not scaled
+    again."""
+    fo.write_partitions(cluster(300, limits=True), tmp_path / "in", 40)
+    notion, killed = fo.ProportionalFair(), []
+    fo.solve_partitions(tmp_path / "in", notion, tmp_path / "one")
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+
+        def progress(passes: int, now: str) -> None:
+            if now == doing and not killed:
+                killed.append(next(iter(executor._processes)))
+                os.kill(killed[0], signal.SIGKILL)
+
+        with pytest.warns(RuntimeWarning, match="a worker was killed"):
+            fo.solve_partitions(tmp_path / "in", notion, tmp_path / "two", executor, progress)
+    same_files(tmp_path / "one", tmp_path / "two")
+
+
+def test_tasks_are_scaled_once(tmp_path: Path) -> None:
+    source = fo.write_partitions(cluster(30), tmp_path, 30)
+    np.save(tmp_path / "raw_tasks-00000.npy", np.ones((30, 4)))
+    for _ in range(2):  # a worker that was killed after it had written does not say so
+        work.fit(source, 0, tmp_path, np.full(4, 2.0), 1.0)
+        assert (np.load(tmp_path / "tasks-00000.npy") == 0.5).all()
+    assert not list(tmp_path.glob("raw*"))
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 0.2])
+def test_after_a_limit_the_answer_has_its_bound(tmp_path: Path, seconds: float) -> None:
+    source = fo.write_partitions(cluster(30_000), tmp_path / "in", 10_000)
+    notion, out = fo.ProportionalFair(), tmp_path / "out"
+    found = fo.solve_partitions(source, notion, out, uncertified="return", limit_s=seconds)
+    said = fo.certify_partitions(out)
+    best = fo.solve_partitions(source, notion, tmp_path / "best")
+    off = np.abs(np.log(whole(found, 3).sum(axis=1) / whole(best, 3).sum(axis=1))).max()
+    assert off <= said.residual * (1 + 1e-6) + 1e-6 and not said.certified
+    assert found.certificate.verdict in ("unproved", "refuted")
+    # the next call goes on from there, to the bytes of one that was never stopped
+    fo.solve_partitions(source, notion, out)
+    same_files(out, tmp_path / "best")
+    with pytest.raises(fo.NotCertified):
+        fo.solve_partitions(source, notion, tmp_path / "other", limit_s=1e-9)
+    with pytest.raises(fo.UsageError, match="limit_s: found 0"):
+        fo.solve_partitions(source, notion, out, limit_s=0)
 
 
 class Stopped(Exception):
@@ -474,8 +522,6 @@ def test_what_is_not_answered_is_refused(tmp_path: Path) -> None:
 def test_an_answer_that_does_not_end_is_not_certified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fairopt.solving.partitions import work
-
     monkeypatch.setattr(work, "MOST_ITERATIONS", 4)
     monkeypatch.setattr(work, "FEW_USERS", 0)
     source = fo.write_partitions(cluster(60), tmp_path / "in", 40)

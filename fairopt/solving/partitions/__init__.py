@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import arrays, storage, threads
+from fairopt import arrays, clock, storage, threads
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import partitioned
 from fairopt.errors import BadInput, Fault, NotCertified, UsageError
@@ -78,6 +78,7 @@ def solve_partitions(
     progress: Progress | None = None,
     uncertified: str = "raise",
     sample: int = newton.SAMPLE,
+    limit_s: float | None = None,
 ) -> PartitionedAnswer:
     """Solve an instance whose users are in partitions on disk, and write the answer beside them.
 
@@ -92,6 +93,9 @@ def solve_partitions(
     progress : called with (passes so far, what is done now).
     uncertified : "raise" NotCertified, or "return" an answer that is not certified.
     sample : how many users give the first prices.
+    limit_s : seconds by the clock after which no further step begins, > 0. What the path has
+        reached is written and judged, with the bound that is proved of it (`uncertified` decides);
+        the next call goes on from there.
 
     Raises
     ------
@@ -110,6 +114,11 @@ def solve_partitions(
     >>> answer.certificate.verdict
     'certified'
     """
+    if limit_s is not None:
+        with clock.limit(clock.checked(limit_s)):
+            return solve_partitions(
+                partitions, notion, answer, executor, progress, uncertified, sample
+            )
     if uncertified not in ("raise", "return"):
         raise UsageError(f"uncertified: found {uncertified!r}; wanted 'raise' or 'return'")
     source = partitions if isinstance(partitions, Partitions) else Partitions(partitions)
@@ -135,13 +144,17 @@ def solve_partitions(
             known = not work.together and (ended is not now or stage == TWICE)
             if found.certificate.certified or known or work.few or stage == len(STAGES):
                 break
-    if not found.certificate.certified and work.few:
+            if clock.over():
+                break
+    late = clock.over() and not found.certificate.certified
+    if not found.certificate.certified and work.few and not late:
         work.doing = "as one"
         if write_whole(source, notion, folder):
             with threads.one(), np.errstate(all="ignore"):
                 prices = arrays.read(folder / "prices.npy", "prices (I, R)")
                 found = _said(work, np.asarray(prices), folder, plain, work.passes)
-    kept_at.file.unlink(missing_ok=True)
+    if not late:
+        kept_at.file.unlink(missing_ok=True)
     if not found.certificate.certified and uncertified == "raise":
         checks = "; ".join(str(c) for c in found.certificate.checks if not c.holds)
         raise NotCertified(f"{notion.name}: {found.certificate.said}; {checks}", None)

@@ -19,6 +19,7 @@ from fairopt.certificates.partitioned import each_of, file
 from fairopt.errors import BadInput, FairoptError, Fault
 from fairopt.files.partitions import Partitions
 from fairopt.formulas.asked import AlphaAsked
+from fairopt.formulas.rows import total as total_of_rows
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import Notion
 from fairopt.solving.engines.smoothed import kept, newton, path, spread
@@ -107,11 +108,11 @@ class Work:
         rng = np.random.default_rng(1)
         pick = rng.choice(size, min(size, sample), replace=False)
         firsts = np.cumsum([0, *self.sizes])
-        rows = [
+        some_of = [
             np.sort(pick[(pick >= firsts[k]) & (pick < firsts[k + 1])]) - firsts[k]
             for k in self.parts
         ]
-        some = self.each(picked, *self.same(self.terms), rows)
+        some = self.each(picked, *self.same(self.terms), some_of)
         users = spread.joined(some)
         users = users.some(rng.permutation(len(users)))
         prices, none = ServerPrices.apart(1 / capacity), users.some(np.zeros(0, np.int64))
@@ -213,7 +214,8 @@ class KeptPlace:
 # What is done with one partition, here or by a worker of an executor.
 
 
-WRITTEN = "what was just written"
+WRITTEN, RAW = "what was just written", "raw_"
+"""in messages; before the names of files that `fit` makes into the answer's"""
 
 
 def checked(source: Partitions, k: int) -> tuple[int, list[Fault], str]:
@@ -238,10 +240,12 @@ def write(args: spread.Args, sharp: Floats, folder: Path) -> tuple[Floats, float
     source, k = args[0], args[1]
     tasks, mu = spread.answered(args, sharp)
     part = source.read(k)
-    arrays.write(file(folder, "tasks", k), tasks)
+    with storage.writing(folder):  # of an earlier stage: not both on the disk
+        file(folder, "tasks", k).unlink(missing_ok=True)
+    arrays.write(file(folder, RAW + "tasks", k), tasks)
     money = 0.0
     if mu is not None:
-        arrays.write(file(folder, "limit_prices", k), mu)
+        arrays.write(file(folder, RAW + "limit_prices", k), mu)
         money = float(mu[mu > 0] @ part.limit[mu > 0])
     else:
         with storage.writing(folder):
@@ -250,13 +254,21 @@ def write(args: spread.Args, sharp: Floats, folder: Path) -> tuple[Floats, float
 
 
 def fit(source: Partitions, k: int, folder: Path, over: Floats, factor: float) -> None:
-    """Scale tasks server by server, then user by user, and prices of limits."""
-    tasks = arrays.read(file(folder, "tasks", k), WRITTEN) / over
-    tasks /= np.maximum(tasks.sum(axis=1) / source.read(k).limit, 1.0)[:, None]
+    """Scale tasks server by server, then user by user, and prices of limits.
+
+    Done twice, as where a worker was killed before it could say so, it is done once.
+    """
+    raw, raw_mu = file(folder, RAW + "tasks", k), file(folder, RAW + "limit_prices", k)
+    if not storage.there(raw):
+        return
+    tasks = arrays.read(raw, WRITTEN) / over
+    tasks /= np.maximum(total_of_rows(tasks) / source.read(k).limit, 1.0)[:, None]
     arrays.write(file(folder, "tasks", k), tasks)
-    mu = file(folder, "limit_prices", k)
-    if storage.there(mu):
-        arrays.write(mu, arrays.read(mu, WRITTEN) * factor)
+    if storage.there(raw_mu):
+        arrays.write(file(folder, "limit_prices", k), arrays.read(raw_mu, WRITTEN) * factor)
+    with storage.writing(folder):
+        raw_mu.unlink(missing_ok=True)
+        raw.unlink(missing_ok=True)
 
 
 # Users in partitions who are few: solved as one instance where the path does not end right.

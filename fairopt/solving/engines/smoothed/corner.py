@@ -3,8 +3,9 @@ r"""The last digits: the end of the path, without what is of the size of tau.
 At the end of the path a sharp user has some of everything, x nu = tau p s / k also where nu is
 large, and a full row keeps the rest tau M / lam. With N users such errors add up, while the money
 of the lightest user stays what it is. Here everybody is on one side: a sharp user has tasks only
-where x / s > nu / p, and rows are full or their prices of the size of tau. Unknown are the prices
-of full rows, and what users of more than one server move from one to another, y, with
+where its money there, as a part of all money, is more than nu / p, and rows are full or their
+prices of the size of tau. Unknown are the prices of full rows, and what users of more than one
+server move from one to another, y, with
 
 .. math:: use(\lambda) + A' y = c \text{ on full rows}, \qquad A \lambda = 0,
 
@@ -21,10 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.smoothed.path import Where
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.sharp import Sharp
+from fairopt.solving.engines.smoothed.smooth import Sums
 
 TINY = 1e-15
 """tau of users of servers equally dear: what it leaves is below the rounding of sums"""
@@ -36,6 +39,8 @@ EXACT, GOOD = 2e-15, 1e-11
 """miss of a full row that is rounding, and largest that is taken"""
 RANK = 1e-6
 """singular value, beside the largest, of ties that depend on others"""
+FURTHEST = 1e-5
+"""part of a price by which a step to the corner may change it"""
 CHEAPER = 1e-12
 """part by which a server must be cheaper than those in use, to be used"""
 
@@ -46,14 +51,15 @@ def corner(now: Where, capacity: Floats) -> Where | None:
     lam = prices.all
     money = lam * capacity
     full = now.free / capacity < money / money.sum(axis=1)[:, None]
-    sides = _Sides.of(now.told.sharp, prices.label, full)
+    sides = _Sides.of(now.told.sharp, prices.label, full, float(money.sum()))
+    begun = now.told.sums(prices, tau)
     ended = None
     if len(sides.y) > MANY_TIES * capacity.size:
         return None  # servers equally dear that the path has not told
     while len(sides.y) > capacity.size:
         sides = sides.without(int(sides.sure.argmin()))
-    for _ in range(REPAIRS):
-        ended = _newton(now, capacity, sides, prices, tau)
+    for _ in clock.steps(REPAIRS):
+        ended = _newton(now, capacity, sides, prices, tau, begun)
         other = sides.less_sure() if ended is None else ended.sides.changed(ended.prices)
         if other is None:
             break
@@ -63,7 +69,7 @@ def corner(now: Where, capacity: Floats) -> Where | None:
     if ended is None:
         return None
     prices = _nearer(ended.prices, ended.sides.full, TINY / tau)
-    last = _newton(now, capacity, ended.sides, prices, TINY, (ended.matrix, tau))
+    last = _newton(now, capacity, ended.sides, prices, TINY, None, (ended.matrix, tau))
     if last is None or last.sides.changed(last.prices) is not None:
         return _place(now, ended, tau)  # only those who are divided smoothly are off, by tau
     return _place(now, last, TINY)
@@ -94,7 +100,8 @@ class _Sides:
     home : (S,) the server that takes what a user wants more or less.
     held : (S, I) tasks that stay: on other servers of a group in which the user has more.
     user, to : (T,) users of several groups, and the server moved to from home; y (T,) how much.
-    sure : (T,) how clearly they use that server: x / s over nu / p.
+    sure : (T,) how clearly they use that server: the money there, as a part of all money, over
+        nu / p.
     full : (I, R) rows that are full.
     """
 
@@ -109,10 +116,11 @@ class _Sides:
     sure: Floats
 
     @classmethod
-    def of(cls, sharp: Sharp, label: Ints, full: Bools) -> _Sides:
-        """The sides at the end of the path."""
-        share = sharp.x.sum(axis=1)[:, None]
-        used = sharp.on & (sharp.x / share > sharp.nu / sharp.p[:, None])
+    def of(cls, sharp: Sharp, label: Ints, full: Bools, money: float) -> _Sides:
+        """The sides at the end of the path; money : of all users."""
+        # a user moves prices by about its part of all money: that much dearer is out of its reach
+        clear = sharp.x / sharp.nu * (sharp.p**2 / money)[:, None]
+        used = sharp.on & (clear > 1)
         x = np.where(used, sharp.x, 0.0)
         home = x.argmax(axis=1)
         n = np.arange(len(home))
@@ -128,7 +136,7 @@ class _Sides:
             inside[there, server] = 0.0
             held += inside
         users, servers = np.concatenate(user), np.concatenate(to)
-        sure = (sharp.x / share * sharp.p[:, None] / sharp.nu)[users, servers]
+        sure = clear[users, servers]
         return cls(sharp, label, full, home, held, users, servers, x[users, servers], sure)
 
     def total(self, lam: Floats) -> tuple[Floats, Floats, Bools]:
@@ -232,10 +240,13 @@ def _newton(
     sides: _Sides,
     prices: ServerPrices,
     tau: float,
+    begun: Sums | None = None,
     frozen: tuple[Floats, float] | None = None,
 ) -> _Ended | None:
-    """The end of Newton's iterations; None if they do not lead to full rows.
+    """The end of Newton's iterations; None if they do not lead to full rows, or further than the
+    end of the path can be from the corner, which no pass needs to confirm.
 
+    begun : the sums at these prices, if they are known.
     frozen : a curvature and its tau, to be used as it is: at `TINY` its digits would be lost.
     """
     full, demand = sides.full.ravel(), sides.sharp.users.demand
@@ -244,7 +255,7 @@ def _newton(
         lam = prices.all
         if not (lam[sides.full] > 0).all():
             break
-        sums = now.told.sums(prices, tau)
+        sums, begun = begun or now.told.sums(prices, tau), None
         short = capacity - sums.use - sides.tasks(lam)[0].T @ demand
         miss = float(np.abs(short / capacity)[sides.full].max(initial=0.0))
         if not miss < best:
@@ -258,9 +269,11 @@ def _newton(
         step, moved = _step(
             matrix[np.ix_(full, full)], ties, short.ravel()[full], ties @ lam.ravel()[full]
         )
-        change = np.zeros(capacity.size)
-        change[full] = step
-        prices = _stepped(prices, change.reshape(capacity.shape), frozen, tau)
+        change = np.zeros(capacity.shape)
+        change.ravel()[full] = step
+        if not (np.abs(change) <= FURTHEST * lam).all():
+            break
+        prices = _stepped(prices, change, frozen, tau)
         sides = replace(sides, y=sides.y + moved)
     return found if best < GOOD else None
 
