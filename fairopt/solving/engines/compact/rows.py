@@ -7,7 +7,7 @@ hold 0. Rows (m,) are the resources that anybody uses, and after them the finite
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -171,6 +171,25 @@ class CompactRows:
         if self.live is not None:
             table = table[np.concatenate([self.live, np.arange(rows, len(table))])]
         return np.asarray(table, dtype=np.float64)
+
+    @cached_property
+    def entries(self) -> tuple[Ints, Floats]:
+        """The rows that each pair uses, its limit's among them, and what a unit of share takes of
+        each (P, K); 0 of none."""
+        row = self.server[:, None] * self.resources + np.arange(self.resources)
+        use = self.part[self.server, :, self.n]
+        if self.live is not None:
+            place = np.zeros(self.servers * self.resources, dtype=np.int64)
+            place[self.live] = np.arange(len(self.live))
+            row = place[row]
+        if len(self.limited):
+            limit = np.zeros(self.users, dtype=np.int64)
+            limit[self.limited] = np.arange(self.size - len(self.limited), self.size)
+            own = np.zeros((self.servers, self.users))
+            own[:, self.limited] = self.of_limit
+            row = np.concatenate([row, limit[self.n][:, None]], axis=1)
+            use = np.concatenate([use, own[self.server, self.n][:, None]], axis=1)
+        return row, use
 
     def sums(self, pairs: Floats) -> Floats:
         """(m + N,) part of each row that shares (P,) use, and every user's share."""

@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt import clock
+from fairopt import clock, fast
 from fairopt.instance import Floats
+from fairopt.solving.engines.compact.path_loop import descended
 from fairopt.solving.engines.compact.rows import (
+    EASED,
     CompactLeft,
     CompactRows,
     CompactState,
@@ -138,6 +140,11 @@ class _SmallPath:
 
     def _descend(self, state: CompactState, enough: float) -> CompactState:
         """Predictor-corrector steps until the error no longer falls; the best state met."""
+        if fast.often():
+            path = (self.rows.n, *self.rows.entries), (self.factor, self.log_weight)
+            limits = GOOD, PATIENCE, MOST_STEPS, EASED, DAMPING, LAST, LIGHTEST
+            found = descended(state.whole, *path, self.alpha, (enough, *limits))
+            return CompactState(found, state.size)
         best, least, worse = state, np.inf, 0
         for _ in clock.steps(MOST_STEPS):
             left = self._left(state)
