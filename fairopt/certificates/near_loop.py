@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fairopt import fast
-from fairopt.certificates.active import FAR, LITTLE, STAYS
+from fairopt.certificates.active import FAR, LITTLE, STAYS, ActivePlace
 from fairopt.certificates.begun import values_of
 from fairopt.certificates.by_rows import LOOSE
 from fairopt.certificates.given import Given
@@ -41,8 +41,8 @@ def applies(question: Question, answer: Given) -> bool:
     )
 
 
-def near(question: Question, answer: Given, room: float) -> Place | None:
-    """The place to which one step leads from an answer; None where it leads to none."""
+def near(question: Question, answer: Given, room: float) -> ActivePlace | None:
+    """The point to which one step leads from an answer; None where it leads to none."""
     columns, pulls = question.columns, question.pulls
     factor, value, unit = values_of(question, answer)
     flows = len(answer.y)
@@ -65,6 +65,7 @@ def near(question: Question, answer: Given, room: float) -> Place | None:
     price[0] = answer.price * factor
     values = np.zeros((2, question.users))
     values[0] = value
+    full = np.zeros(rows, dtype=bool)
     try:
         kept = fast.loop(_near)(
             (row, each, entry, columns.owner(answer.held), columns.worth(answer.held)),
@@ -78,6 +79,7 @@ def near(question: Question, answer: Given, room: float) -> Place | None:
             amount,
             price,
             values,
+            full,
         )
     except ZeroDivisionError:  # money beyond floating point
         return None
@@ -88,7 +90,10 @@ def near(question: Question, answer: Given, room: float) -> Place | None:
         return None
     if len(kept) < len(held):
         held, amount = held[kept], amount[:, kept]
-    return Place(held, amount, price, values, unit)
+    moves = np.ones(len(held), dtype=bool)
+    return ActivePlace(
+        Place(held, amount, price, values, unit), moves, full, np.zeros(question.users, np.int64)
+    )
 
 
 NONE, NO_NUMBER = np.zeros(0, np.int64), np.zeros(0)
@@ -115,10 +120,11 @@ def _less(high, low, a, b) -> Any:  # type: ignore[no-untyped-def]
 
 
 def _near(  # type: ignore[no-untyped-def]
-    entries, limits, pulls, log_w, alpha, room, all_stay, settings, amount, price, value
+    entries, limits, pulls, log_w, alpha, room, all_stay, settings, amount, price, value, full
 ) -> Any:
     """Into amount (2, C), price (2, M) and value (2, N), which hold those of an answer: the point
-    after a step. Of the columns the positions kept; none where it leads nowhere."""
+    after a step; into full (M,) which rows are. Of the columns the positions kept; none where it
+    leads nowhere."""
     row, each, entry, owner, worth = entries
     rhs, row_unit, spare, kind, give = limits
     pulling, times, flow, pulled = pulls
@@ -154,7 +160,6 @@ def _near(  # type: ignore[no-untyped-def]
     for n in range(users):
         if not some[n]:
             return nowhere
-    full = np.zeros(rows, np.bool_)
     for r in range(rows):
         left = abs(rhs[r] - used[r]) / row_unit[r]
         full[r] = kind[r] == 1 or (
@@ -286,6 +291,7 @@ def _near(  # type: ignore[no-untyped-def]
         if place[r] >= 0:
             by = right[place[r]] / norm[r] * length
             price[0, r], price[1, r] = _plus(price[0, r], 0.0, by)
+            full[r] = kind[r] > 0 or price[0, r] >= -stays_part * abs(by)
             if kind[r] == 0 and price[0, r] <= 0.0:
                 price[0, r] = price[1, r] = 0.0
     for n in range(users):
