@@ -56,10 +56,9 @@ def worth(alloc: Amounts) -> Worth:
             return found  # of classes that are served in order there is no sum
         weight, share = asked.weight, alloc.counted - asked.base
     log_w = welfare.log_weight(weight, alpha, bool(kind["parameters"].get("weight_inside", False)))
-    return {
-        "objective": welfare.objective(log_w, share, alpha),
-        "equivalent": welfare.equivalent(log_w, share, alpha),
-    }
+    log_e = welfare.log_equivalent(log_w, share, alpha)
+    value = welfare.objective(log_w, share, alpha, log_e)
+    return {"objective": value, "equivalent": float(np.exp(log_e))}
 
 
 def other(alloc: Amounts, told: Mapping[str, Any]) -> dict[str, tuple[float, float]]:

@@ -121,7 +121,7 @@ class AlphaLadder(Best):
 
     def few(self) -> bool:
         """Whether there are so few pairs that every way may be tried."""
-        return len(self.question.pairs[0]) <= SMALL
+        return self.instance.placement.size <= SMALL or len(self.question.pairs[0]) <= SMALL
 
     def one_pool(self) -> bool:
         """One pool of all servers, asked once; whether its answer, if any, is enough."""

@@ -209,8 +209,8 @@ class _SweepRun:
             self.settings,
             self.measures,
             self.kept,
-            len(self.points),
             versions(),
+            len(self.points),
         )
 
     def finish(self, k: int, row: dict[str, Any]) -> None:

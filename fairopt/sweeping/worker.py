@@ -31,8 +31,8 @@ class Chunk(NamedTuple):
     settings : solver, gap, polish, as in `solve`.
     measures : whether to compute measures.
     kept : whether rows have their answers under "answer", for a resume file.
-    points : of the whole sweep, by which it is decided whether loops are compiled.
     versions : those of the sending process, which the worker's must equal.
+    points : of the whole sweep, by which it is decided whether loops are compiled.
     """
 
     instances: Sequence[Instance]
@@ -41,8 +41,8 @@ class Chunk(NamedTuple):
     settings: Mapping[str, Any]
     measures: bool
     kept: bool
-    points: int
     versions: Mapping[str, str]
+    points: int = 1
 
 
 def solve_chunk(chunk: Chunk) -> tuple[list[dict[str, Any]], float]:

@@ -117,7 +117,7 @@ class _SmallPath:
 
     def _sums(self, pairs: Floats) -> Floats:
         """(N,) sum over the pairs of each user."""
-        return self.rows.sums(pairs)[self.rows.size :]
+        return np.asarray(np.bincount(self.rows.n, pairs, self.rows.users), dtype=np.float64)
 
     def _start(self) -> CompactState:
         """The first shares, marginal values at them, each user's money spread over its rows."""
