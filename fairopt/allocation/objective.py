@@ -35,7 +35,7 @@ def worth(alloc: Amounts) -> Worth:
     kind = families.member(alloc.notion)
     found: Worth = {"objective": None, "equivalent": None}
     if kind["name"] == penalties.NAME:
-        terms = penalties.Terms.of(alloc.notion)
+        terms = alloc.terms
         output = alloc.score * alloc.tasks
         return {**found, "objective": penalties.objective(alloc.instance, output, terms)}
     inst = alloc.instance
@@ -79,5 +79,5 @@ def other(alloc: Amounts, told: Mapping[str, Any]) -> dict[str, tuple[float, flo
 def _logarithms(alloc: Amounts) -> bool:
     kind = families.member(alloc.notion)
     if kind["name"] == penalties.NAME:
-        return penalties.Terms.of(alloc.notion).alpha == 1
+        return alloc.terms.alpha == 1
     return welfare.alpha_of(alloc.notion) == 1

@@ -16,6 +16,7 @@ import numpy as np
 from fairopt import fast
 from fairopt.certificates.active import FAR, LITTLE, STAYS, ActivePlace
 from fairopt.certificates.begun import values_of
+from fairopt.certificates.by_entries import KEPT
 from fairopt.certificates.by_rows import LOOSE
 from fairopt.certificates.given import Given
 from fairopt.certificates.places import Place
@@ -23,8 +24,8 @@ from fairopt.certificates.question import Question
 from fairopt.certificates.steps import FAINT, LEAST_PART, SPARE, TOGETHER
 from fairopt.formulas.square_loop import factored, solved
 
-MOST_UNKNOWNS, MOST_HELD = 220, 250
-"""unknowns of a step, and columns held before, up to which the loop takes less than NumPy does"""
+MOST_UNKNOWNS = 220
+"""unknowns of a step up to which the loop takes less than NumPy does"""
 HALVES = 2.0**27 + 1
 """what splits a float in two halves, of which products are exact"""
 
@@ -33,7 +34,7 @@ def applies(question: Question, answer: Given) -> bool:
     """Whether the loop knows the question, and loops are compiled."""
     return (
         question.users <= MOST_UNKNOWNS
-        and len(answer.held) <= MOST_HELD
+        and len(answer.held) + len(answer.y) <= KEPT
         and fast.often()
         and not question.bounded
         and question.paid is None
@@ -68,7 +69,13 @@ def near(question: Question, answer: Given, room: float) -> ActivePlace | None:
     full = np.zeros(rows, dtype=bool)
     try:
         kept = fast.loop(_near)(
-            (row, each, entry, columns.owner(answer.held), columns.worth(answer.held)),
+            (
+                row,
+                np.ascontiguousarray(each),
+                entry,
+                columns.owner(answer.held),
+                columns.worth(answer.held),
+            ),
             (question.rhs, question.unit, spare, kind, give),
             (pulling, times, flow, owner),
             question.log_w - unit,
