@@ -4,11 +4,13 @@
 
 The plain way builds and solves a fresh cvxpy problem for each point (kesidis2016 (16), the
 three-user model of section 4.1, Clarabel with its defaults) and reads the dominant shares, no more.
-Ours is `fairopt.sweep`: every point solved, judged by its certificate and measured. Both in this
-process, in turns of 50 points, so that a busy machine slows both; the answers are compared before
-the times are. With --long N a sweep of N points is run through the command line with -j 1 and
--j 2, and the output files are compared byte for byte. With --real N the command sweeps N x N points
-of 40 users on 10 servers as Google had them in 2011 (models/real), on two workers.
+Ours is `fairopt.sweep`: every point solved, judged by its certificate and measured; once with its
+loops compiled, as a sweep of so many points has them where numba is installed, and once in NumPy.
+All in this process, in turns of 50 points, so that a busy machine slows all; the answers are
+compared before the times are. With --long N a sweep of N points is run through the command line
+with -j 1 and -j 2, and the output files are compared byte for byte. With --real N the command
+sweeps N x N points of 40 users on 10 servers as Google had them in 2011 (models/real), on two
+workers.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from typing import Any
 import numpy as np
 
 import fairopt as fo
+from fairopt import fast
 
 MODEL, REAL = "kesidis2016/no-penalty", "real/google2011"
 TURN = 50
@@ -69,6 +72,18 @@ def plain(inst: fo.Instance, t_pf: float, t_drf: float) -> np.ndarray:
     return np.asarray(f.value)
 
 
+def swept(inst: fo.Instance, grid: list[tuple[float, float]], compiled: bool) -> Any:
+    """The sweep of some points, with loops compiled or in NumPy."""
+    before = os.environ.get(fast.CHOICE)
+    os.environ[fast.CHOICE] = str(int(compiled))
+    try:
+        return fo.sweep(inst, [fo.Tradeoff(*t) for t in grid])
+    finally:
+        os.environ.pop(fast.CHOICE)
+        if before is not None:
+            os.environ[fast.CHOICE] = before
+
+
 def beside(points: int) -> list[str]:
     """Markdown of ours beside the plain way."""
     inst = fo.read(MODEL).instance
@@ -78,23 +93,28 @@ def beside(points: int) -> list[str]:
         for t_pf in np.linspace(0, 100, side)
         for t_drf in np.linspace(0, 1000, side)
     ]
-    # imports and first calls are not what is measured
+    # imports and first calls, of which one makes the machine code, are not what is measured
     plain(inst, 1.0, 1.0)
-    fo.sweep(inst, [fo.Tradeoff(1.0, 1.0)])
-    ours, theirs = Clock(), Clock()
+    for compiled in (True, False):
+        swept(inst, grid[:1], compiled)
+    ours, numpy, theirs = Clock(), Clock(), Clock()
     worst, certified, gap = 0.0, 0, 0.0
     for start in range(0, len(grid), TURN):
         turn = grid[start : start + TURN]
         expected = theirs.run(lambda turn=turn: [plain(inst, *t) for t in turn])
-        found = ours.run(lambda turn=turn: fo.sweep(inst, [fo.Tradeoff(*t) for t in turn]))
-        for row, f in zip(found.rows, expected, strict=True):
+        both = [
+            clock.run(lambda turn=turn, compiled=compiled: swept(inst, turn, compiled)).rows
+            for clock, compiled in ((ours, True), (numpy, False))
+        ]
+        for row, f in zip([*both[0], *both[1]], [*expected, *expected], strict=True):
             certified += row["certified"]
             gap = max(gap, row["gap"], row["residual"])
             levels = np.array(list(row["levels"].values()))
             worst = max(worst, float(np.abs(levels / f - 1).max()))
-        print(f"{start + len(turn)} of {len(grid)}: {theirs.wall / ours.wall:.1f}", file=sys.stderr)
+        print(f"{start + len(turn)} of {len(grid)}: {theirs.cpu / ours.cpu:.1f}", file=sys.stderr)
     n = len(grid)
     aim = "reached" if theirs.cpu >= AIM * ours.cpu else "not reached"
+    by_choice = "" if n >= fast.MANY_ANSWERS else f", which `{fast.CHOICE}=1` asks for here"
     return [
         f"## {n:,} points of the three-user model, one process",
         "",
@@ -102,13 +122,19 @@ def beside(points: int) -> list[str]:
         "|---|---|---|---|",
         f"| a fresh cvxpy problem a point | {theirs.wall:.1f} | {theirs.cpu:.1f} "
         f"| {1000 * theirs.cpu / n:.2f} |",
-        f"| `fo.sweep`, judged and measured | {ours.wall:.1f} | {ours.cpu:.1f} "
+        f"| `fo.sweep`, judged and measured, loops compiled | {ours.wall:.1f} | {ours.cpu:.1f} "
         f"| {1000 * ours.cpu / n:.2f} |",
-        f"| ratio | {theirs.wall / ours.wall:.1f} | {theirs.cpu / ours.cpu:.1f} | |",
+        f"| the same in NumPy alone | {numpy.wall:.1f} | {numpy.cpu:.1f} "
+        f"| {1000 * numpy.cpu / n:.2f} |",
+        f"| ratio, compiled | {theirs.wall / ours.wall:.1f} | {theirs.cpu / ours.cpu:.1f} | |",
+        f"| ratio, NumPy | {theirs.wall / numpy.wall:.1f} | {theirs.cpu / numpy.cpu:.1f} | |",
         "",
-        f"The aim is a ratio of {AIM}; by processor time it was {aim} in this run.",
+        f"The aim is a ratio of {AIM}; by processor time it was {aim} in this run. Compiled loops "
+        f"are what a sweep of {fast.MANY_ANSWERS} points or more has where numba is installed"
+        f"{by_choice}; to load them takes a third of a second, which is not counted here, and to "
+        "make their machine code, once for an installation, some ten.",
         "",
-        f"Certified: {certified} of {n}, largest gap or residual {gap:.1e}. Largest relative "
+        f"Certified: {certified} of {2 * n}, largest gap or residual {gap:.1e}. Largest relative "
         f"difference of a level F_n from the plain way's, which proves nothing: {worst:.1e}.",
         "",
     ]

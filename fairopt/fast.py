@@ -4,9 +4,10 @@ The loops are written in the part of Python that numba knows: numbers and NumPy 
 Nothing in them depends on which of the two runs: no arithmetic is fused or reordered, and random
 numbers come in as arrays. So the bytes of a result are the same with and without numba.
 
-Passes over very many users have a NumPy text as well, which says what they compute and is used
-where numba is not installed, or where there is too little to do (`chosen`). A loop adds in another
-order than NumPy does: both have the same numbers to rounding, and each has its own bytes.
+Passes over very many users, and steps of small answers, have a NumPy text as well, which says what
+they compute and is used where numba is not installed, or where there is too little to do (`chosen`,
+`often`). A loop adds in another order than NumPy does: both have the same numbers to rounding, and
+each has its own bytes.
 """
 
 from __future__ import annotations
@@ -22,24 +23,49 @@ from typing import Any, TypeVar
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
+@cache
 def available() -> bool:
     """Whether numba is installed."""
     return find_spec("numba") is not None
 
 
 CHOICE = "FAIROPT_COMPILED"
-"""the environment variable that asks for compiled passes (1) or NumPy (0), whatever there is to
+"""the environment variable that asks for compiled loops (1) or NumPy (0), whatever there is to
 do"""
 MANY_PAIRS = 3_000_000
 """pairs from which it pays to load the compiler, half a second, measured"""
 
 
+MANY_ANSWERS = 500
+"""answers of one call from which it pays to load the loops of small ones, a third of a second,
+measured"""
+_answers: ContextVar[int] = ContextVar("_answers", default=1)
+
+
 def chosen(pairs: int) -> bool:
     """Whether passes over so many pairs of users and servers are compiled."""
+    return _wanted(pairs >= MANY_PAIRS)
+
+
+def often() -> bool:
+    """Whether the loops of small answers are compiled: where the call wants many (`answers`)."""
+    return _wanted(_answers.get() >= MANY_ANSWERS)
+
+
+def _wanted(pays: bool) -> bool:
     asked = os.environ.get(CHOICE, "")
-    if asked in ("0", "1"):
-        return asked == "1" and available()
-    return pairs >= MANY_PAIRS and available()
+    return (asked == "1" if asked in ("0", "1") else pays) and available()
+
+
+@contextmanager
+def answers(count: int) -> Iterator[None]:
+    """Inside, one call wants so many answers, here and in its workers; how many are done does not
+    matter, so that each has the same bytes wherever it is made."""
+    before = _answers.set(count)
+    try:
+        yield
+    finally:
+        _answers.reset(before)
 
 
 def inner(plain: FunctionT) -> FunctionT:

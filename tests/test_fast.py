@@ -28,6 +28,39 @@ def test_compiled_loops_are_noted_and_plain_ones_not() -> None:
         assert inner == {"doubled"} and not outer
 
 
+def test_small_answers_are_compiled_where_a_call_wants_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(fast.CHOICE, raising=False)
+    monkeypatch.setattr(fast, "available", lambda: True)
+    assert not fast.often()
+    with fast.answers(fast.MANY_ANSWERS):
+        assert fast.often()
+        with fast.answers(fast.MANY_ANSWERS - 1):
+            assert not fast.often()
+        monkeypatch.setenv(fast.CHOICE, "0")
+        assert not fast.often()
+    monkeypatch.setenv(fast.CHOICE, "1")
+    assert fast.often()
+    monkeypatch.setattr(fast, "available", lambda: False)
+    assert not fast.often()
+
+
+@pytest.mark.parametrize("notion", [fo.ProportionalFair(), fo.Tradeoff(1.0, 1.0)], ids=str)
+def test_a_small_answer_says_what_was_compiled(
+    notion: fo.Notion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    cluster = fo.Instance([[1.0, 4.0], [3.0, 1.0]], [[9.0, 18.0], [5.0, 4.0]])
+    said = {}
+    for choice in ("0", "1"):
+        monkeypatch.setenv(fast.CHOICE, choice)
+        answer = fo.solve(cluster, notion)
+        said[choice] = answer.steps[0].get("compiled"), answer.shares
+    assert said["0"][0] is None and said["1"][0].endswith("descent; judge: near")
+    np.testing.assert_allclose(said["0"][1], said["1"][1], rtol=1e-11)
+
+
 def test_an_answer_says_what_judged_it(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     rng = np.random.default_rng(3)

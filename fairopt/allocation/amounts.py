@@ -14,6 +14,7 @@ from fairopt.allocation.fields import Round
 from fairopt.formulas import blocked, blocked_rules, families, rows
 from fairopt.formulas.blocked import Blocked, Stops, each_blocked, each_stopped
 from fairopt.formulas.lowered import PRICES
+from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats, Instance, frozen, sealed
 from fairopt.instance.quotas.ways import ALL
 
@@ -48,6 +49,11 @@ class Amounts:
         See `fairopt.formulas.families`.
         """
         return families.member(self.notion)
+
+    @cached_property
+    def terms(self) -> Terms:
+        """The terms of the objective, of a trade-off."""
+        return Terms.of(self.notion)
 
     @property
     def by_way(self) -> Floats:

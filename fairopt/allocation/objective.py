@@ -35,7 +35,7 @@ def worth(alloc: Amounts) -> Worth:
     kind = families.member(alloc.notion)
     found: Worth = {"objective": None, "equivalent": None}
     if kind["name"] == penalties.NAME:
-        terms = penalties.Terms.of(alloc.notion)
+        terms = alloc.terms
         output = alloc.score * alloc.tasks
         return {**found, "objective": penalties.objective(alloc.instance, output, terms)}
     inst = alloc.instance
@@ -56,10 +56,9 @@ def worth(alloc: Amounts) -> Worth:
             return found  # of classes that are served in order there is no sum
         weight, share = asked.weight, alloc.counted - asked.base
     log_w = welfare.log_weight(weight, alpha, bool(kind["parameters"].get("weight_inside", False)))
-    return {
-        "objective": welfare.objective(log_w, share, alpha),
-        "equivalent": welfare.equivalent(log_w, share, alpha),
-    }
+    log_e = welfare.log_equivalent(log_w, share, alpha)
+    value = welfare.objective(log_w, share, alpha, log_e)
+    return {"objective": value, "equivalent": float(np.exp(log_e))}
 
 
 def other(alloc: Amounts, told: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
@@ -80,5 +79,5 @@ def other(alloc: Amounts, told: Mapping[str, Any]) -> dict[str, tuple[float, flo
 def _logarithms(alloc: Amounts) -> bool:
     kind = families.member(alloc.notion)
     if kind["name"] == penalties.NAME:
-        return penalties.Terms.of(alloc.notion).alpha == 1
+        return alloc.terms.alpha == 1
     return welfare.alpha_of(alloc.notion) == 1

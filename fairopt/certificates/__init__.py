@@ -186,7 +186,7 @@ def _beside_rows(alloc: Allocation, family: str) -> bool:
     who = f"certify, notion {alloc.notion['name']}"
     if family != penalties.NAME:
         return pool_rows.beside_rows(alloc.instance, alloc.kind, who)
-    return penalties.beside_rows(alloc.instance, penalties.Terms.of(alloc.notion), who)
+    return penalties.beside_rows(alloc.instance, alloc.terms, who)
 
 
 def _bent(alloc: Allocation) -> Certificate:

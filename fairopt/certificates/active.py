@@ -1,5 +1,5 @@
-"""One Newton step of a search, and what counts after it: what is negative leaves, and what is
-overrun, or cheaper than what is held, enters."""
+"""One Newton step of a search, and what counts after it: what is negative leaves, and before the
+next step what is overrun, or cheaper than what is held, enters."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def stepped(
     nearing: bool = False,
     stuck: bool = False,
 ) -> tuple[ActivePlace | None, PlaceSums | None]:
-    """One Newton step, then the active set corrected (None if it cannot be made), and the first
-    sums of what is clean of it; `nearing`: see `solved`. `stuck`: rows stay overrun, as full ones
-    contradict each other; what prices still change by is how their money may be divided, and the
-    first of which nothing is left leaves."""
+    """One Newton step without what turned negative (None if it cannot be made), and the first sums
+    of what is clean of it; what must count from there on is said by `entered`. `nearing`: see
+    `solved`. `stuck`: rows stay overrun, as full ones contradict each other; what prices still
+    change by is how their money may be divided, and the first of which nothing is left leaves."""
     place, tasks, columns = point.place, question.columns.count, question.columns
     seen = sums(question, place, alone=True) if seen is None else seen
     wanted = missing(question, place, seen, point.moves, point.full, point.end)
@@ -115,7 +115,7 @@ def refined(question: Question, point: ActivePlace) -> tuple[ActivePlace | None,
 def _changed(
     question: Question, point: ActivePlace, move: Ints, more: Floats, dearer: Floats, value: Floats
 ) -> tuple[ActivePlace | None, PlaceSums | None]:
-    """What turned negative leaves, what overruns or is cheaper enters; so with bounds."""
+    """The point moved, without what turned negative."""
     place, tasks = point.place, question.columns.count
     moved = np.zeros(len(place.columns))
     moved[move] = more
@@ -148,25 +148,35 @@ def _changed(
         free = (point.end == 1) & (question.columns.least(tidy.price[0]) == 0)
         values = np.where(free, 0.0, values)
         tidy = replace(tidy, value=values)
-    known = first_sums(question, tidy)
-    overrun = EXCESS if len(values) == 2 else SPARE[len(values)]
-    full = full | ((known.rest.left < -overrun * question.unit) & question.rules)
-    end = _ends(question, tidy, known.rest, point.end, place.log_unit)
-    cheap = question.columns.within(tidy.price[0], values[0] * (1 - CHEAPER))
+    found = ActivePlace(replace(at, value=values), moves, full, point.end)
+    return found, first_sums(question, tidy)
+
+
+def entered(
+    question: Question, point: ActivePlace, clean_of: Place, seen: PlaceRest
+) -> ActivePlace:
+    """The point, where what is overrun or cheaper counts as well; so with bounds. `clean_of`: what
+    is clean of it, and `seen` is left there."""
+    place, moves, tasks = point.place, point.moves, question.columns.count
+    columns, amount, parts = place.columns, place.amount, len(place.value)
+    overrun = EXCESS if parts == 2 else SPARE[parts]
+    full = point.full | ((seen.left < -overrun * question.unit) & question.rules)
+    end = _ends(question, clean_of, seen, point.end, place.log_unit)
+    cheap = question.columns.within(clean_of.price[0], place.value[0] * (1 - CHEAPER))
     on = np.zeros(tasks, dtype=bool)
-    on[held_tasks] = True
+    flow = columns >= tasks
+    on[columns[~flow]] = True
     new = cheap[~on[cheap]]
     if flow.any():
-        moves = _flows_freed(question, tidy, moves, flow)
+        moves = _flows_freed(question, clean_of, moves, flow)
     if len(new):
         columns = np.concatenate([columns, new])
         order = np.argsort(columns, kind="stable")
         empty = np.zeros((len(amount), len(new)))
         amount = np.concatenate([amount, empty], axis=1)[:, order]
         moves = np.concatenate([moves, np.ones(len(new), bool)])[order]
-        columns = columns[order]
-    found = ActivePlace(Place(columns, amount, price, values, place.log_unit), moves, full, end)
-    return found, known
+        place = replace(place, columns=columns[order], amount=amount)
+    return ActivePlace(place, moves, full, end)
 
 
 def _flows_kept(

@@ -36,7 +36,7 @@ def with_prices(alloc: Allocation, label: Ints | None = None) -> Allocation:
     if any(part is not None and part.any() for part in given):
         return alloc
     if pulls.penalised(alloc):
-        terms = Terms.of(alloc.notion)
+        terms = alloc.terms
         # pulls of hard forms are not known before prices are: they are fitted together (`fitted`)
         return alloc if terms.equal_across or terms.equal_within else _pulled(alloc, terms)
     kind = kind_of(alloc)

@@ -37,7 +37,7 @@ ROUND = 2.0**-50
 
 def unpenalised(alloc: Allocation) -> dict[str, Any]:
     """The alpha-fair notion that a trade-off is without its penalties, its weight inside."""
-    parameters = {"alpha": Terms.of(alloc.notion).alpha, "weight_inside": True}
+    parameters = {"alpha": alloc.terms.alpha, "weight_inside": True}
     return {"name": "alpha-fair", "parameters": {**parameters, "criterion": "dominant-share"}}
 
 
@@ -119,7 +119,7 @@ def penalised(alloc: Allocation) -> bool:
     """Whether the notion has penalties on variances, or their hard forms."""
     if alloc.kind["name"] != NAME:
         return False
-    terms = Terms.of(alloc.notion)
+    terms = alloc.terms
     return terms != Terms.free(terms.alpha)
 
 

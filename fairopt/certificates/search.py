@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairopt import clock
-from fairopt.certificates import digits
-from fairopt.certificates.active import CHEAPER, ActivePlace, clean, refined, stepped
+from fairopt.certificates import digits, near_loop
+from fairopt.certificates.active import CHEAPER, ActivePlace, clean, entered, refined, stepped
 from fairopt.certificates.begun import begun, place_of
 from fairopt.certificates.bound import Proved, bound, nothing
 from fairopt.certificates.given import Given
@@ -87,10 +87,16 @@ def search(
     many = question.users > MANY_USERS and len(rooms) > 1
     patience = 1 if parts == 2 and question.pulls is None and not many else 3
     with np.errstate(all="ignore"):
-        for here, room, hopes in _begins(question, answer, parts, rooms, tries):
-            point, least, known, error = begun(question, here, room), np.inf, None, np.inf
-            if point is not None:
-                first = len(here.columns), point.full.tobytes()
+        for given, room, hopes, compiled in _begins(question, answer, parts, rooms, tries):
+            least, known, error = np.inf, None, np.inf
+            if compiled:
+                point = near_loop.near(question, given, room)
+                if point is None:
+                    continue
+            else:
+                point = begun(question, place_of(question, given, parts), room)
+            if point is not None and not compiled:
+                first = len(given.held) + len(given.y), point.full.tobytes()
                 if first in tried:
                     continue  # from the same beginning everything would come again
                 tried.add(first)
@@ -106,19 +112,21 @@ def search(
                 if point is None:
                     break
                 place = clean(question, point)
-                whole = place is point.place
-                seen = sums(question, place, known, alone=step == 0)
-                if step == 0:  # floats are never enough: judged only if nothing better is found
+                whole, begins = place is point.place, step == 0 and not compiled
+                seen = sums(question, place, known, alone=begins)
+                if begins:  # floats are never enough: judged only if nothing better is found
                     start = place, seen
                     if clock.late():
                         break
                     point, known = stepped(question, point, seen if whole else None, True)
+                    if many and point is not None and known is not None:
+                        point = entered(question, point, clean(question, point), known.rest)
                     continue
-                fitting, place = _within(question, place, seen)
-                proved, eps = bound(question, place, fitting, part)
+                fitting, fits = _within(question, place, seen)
+                proved, eps = bound(question, fits, fitting, part)
                 worst, last = _worst(proved), least
                 least = min(worst, least)
-                best = _better(best, proved, place, eps, worst < last)
+                best = _better(best, proved, fits, eps, worst < last)
                 # of a user of little money the bound falls slowly until eps is below its money
                 stalled, error = eps >= error / 4 and worst >= last / 2, eps
                 leaves, held = many and len(place.columns) < held, len(place.columns)
@@ -130,10 +138,14 @@ def search(
                 lost, over = (lost + 1, over) if now > over / 2 and now < np.inf else (0, now)
                 if lost >= hopes:
                     break
-                nearing = not (stalls or lost)
+                nearing, columns = not (stalls or lost), len(point.place.columns)
+                point = entered(question, point, place, seen.rest)
+                whole = whole and len(point.place.columns) == columns
                 # full rows that stay overrun, the same for some steps, contradict each other
                 stuck, full = lost > 3 and np.array_equal(point.full, full), point.full
                 point, known = stepped(question, point, seen if whole else None, nearing, stuck)
+                if many and point is not None and known is not None:
+                    point = entered(question, point, clean(question, point), known.rest)
             if _worst(best.proved) <= max(KNOWN, enough):
                 break
             if start is not None:
@@ -173,15 +185,16 @@ def _settled(
 
 def _begins(
     question: Question, answer: Given, parts: int, rooms: tuple[float, ...], tries: int
-) -> Iterator[tuple[Place, float, int]]:
-    """Where to begin, with which room, and for how many steps that bring nothing: of very many
-    columns on fewer of them, then at the answer with each room."""
+) -> Iterator[tuple[Given, float, int, bool]]:
+    """Where to begin, with which room, for how many steps that bring nothing, and whether the first
+    step is compiled: of very many columns on fewer of them, then at the answer with each room."""
+    if parts == 2 and near_loop.applies(question, answer):
+        yield answer, rooms[0], tries, True
     few = thinned(question, answer) if parts == 2 else None
     if few is not None:
-        yield place_of(question, few, parts), rooms[0], min(tries, FEWER)
-    here = place_of(question, answer, parts)
+        yield few, rooms[0], min(tries, FEWER), False
     for room in rooms:
-        yield here, room, tries
+        yield answer, room, tries, False
 
 
 def _worst(proved: Proved) -> float:

@@ -15,7 +15,6 @@ from fairopt.certificates import fair
 from fairopt.certificates.proof import measure
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas import penalties
-from fairopt.formulas.penalties import Terms
 
 EQUAL = 1e-9
 """levels, or shares on a server, may differ by one part in 1e9 of the user's own share"""
@@ -33,7 +32,9 @@ def judge(alloc: Allocation, tolerance: float = TOLERANCE) -> Certificate:
 
 def equalities(alloc: Allocation) -> tuple[Check, ...]:
     """Whether the answer keeps the hard forms asked for, the worst user named."""
-    inst, terms = alloc.instance, Terms.of(alloc.notion)
+    inst, terms = alloc.instance, alloc.terms
+    if not (terms.equal_across or terms.equal_within):
+        return ()
     dominant = np.where(inst.eligible, alloc.score * np.maximum(alloc.tasks, 0.0), 0.0)
     share, found = dominant.sum(axis=1), []
     if terms.equal_across:

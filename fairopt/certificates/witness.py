@@ -12,7 +12,6 @@ from fairopt.allocation import Allocation
 from fairopt.formulas import penalties, welfare
 from fairopt.formulas.linear_program import LinearProgram
 from fairopt.formulas.lowered import lower
-from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats
 
 MOST_PAIRS = 20_000
@@ -49,7 +48,7 @@ def welfare_of(alloc: Allocation, log_w: Floats, alpha: float) -> Goal:
 
 def penalised(alloc: Allocation) -> Goal:
     """The trade-off (16) with its penalties."""
-    inst, terms = alloc.instance, Terms.of(alloc.notion)
+    inst, terms = alloc.instance, alloc.terms
 
     def spread(x: Floats) -> Floats:
         tasks = np.zeros(inst.shape[:2])

@@ -53,10 +53,12 @@ def equivalent(log_w: Floats, share: Floats, alpha: float) -> float:
     return float(np.exp(log_equivalent(log_w, share, alpha)))
 
 
-def objective(log_w: Floats, share: Floats, alpha: float) -> float:
-    """sum W g(s), g = log or s^(1-alpha)/(1-alpha); for large alpha it may round to 0 or inf."""
+def objective(log_w: Floats, share: Floats, alpha: float, log_e: float | None = None) -> float:
+    """sum W g(s), g = log or s^(1-alpha)/(1-alpha); for large alpha it may round to 0 or inf.
+    `log_e`: `log_equivalent`, where it is known."""
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         if alpha == 1:
             return float(np.exp(log_w) @ np.log(np.maximum(share, 0.0)))
-        total = log_sum_exp(log_w) + (1 - alpha) * log_equivalent(log_w, share, alpha)
+        log_e = log_equivalent(log_w, share, alpha) if log_e is None else log_e
+        total = log_sum_exp(log_w) + (1 - alpha) * log_e
         return float(np.exp(total) / (1 - alpha))

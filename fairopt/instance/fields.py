@@ -83,7 +83,7 @@ class Fields:
         if not self.linear:
             raise UsageError(f"{who}: found {self.told_bent()}; wanted linear demand")
 
-    @property
+    @cached_property
     def ruled_by(self) -> tuple[str, ...]:
         """Names of the rules that there are: fields that may be None and are not."""
         kind: Any = type(self)

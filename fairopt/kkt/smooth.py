@@ -112,7 +112,7 @@ def titled(alpha: float, inside: bool, above: str = "") -> str:
 
 def _tradeoff(alloc: Allocation, money: float) -> tuple[str, Floats, float]:
     """The same of (16); the hard forms have multipliers of their own, which no answer keeps."""
-    terms = penalties.Terms.of(alloc.notion)
+    terms = alloc.terms
     if terms.equal_across or terms.equal_within:
         raise UsageError(
             "kkt: found a hard form of the trade-off, whose own multipliers no answer keeps; "

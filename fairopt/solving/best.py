@@ -29,6 +29,8 @@ RARE = 590.0
 """log of the money of a limit, above that of all rows, from which it is computed from the share"""
 AT = 1e-9
 """a user that has all but this part of its limit is at its limit"""
+COMPILED = "compiled"
+"""under which a step says what of it was compiled"""
 L = TypeVar("L", bound="Best")
 
 
@@ -169,9 +171,14 @@ class Best:
         """Record the step; keep the point if it has prices and is better than all before."""
         self.compare(self.record(label, point, status))
 
-    def record(self, label: str, point: Point | None, status: str = "") -> Tried | None:
-        """Record the step; its answer, if it has prices, to be judged by `compare`."""
+    def record(
+        self, label: str, point: Point | None, status: str = "", compiled: Iterable[str] = ()
+    ) -> Tried | None:
+        """Record the step, and which loops of it were compiled; its answer, if it has prices, to be
+        judged by `compare`."""
         step: dict[str, Any] = {"step": label, **({"status": status} if status else {})}
+        if compiled:
+            step[COMPILED] = ", ".join(sorted(compiled))
         self.steps.append(step)
         if point is None:
             step["status"] = "found nothing"
@@ -221,7 +228,8 @@ class Best:
         with fast.noted() as compiled:
             seen = self.verdict(tried.alloc, once)
         if compiled:
-            tried.step["compiled"] = "judge: " + ", ".join(sorted(compiled))
+            before = (tried.step[COMPILED] + "; ") if COMPILED in tried.step else ""
+            tried.step[COMPILED] = f"{before}judge: " + ", ".join(sorted(compiled))
         tried.step["gap"], tried.step["residual"] = seen.gap, seen.residual
         # residuals above 1 do not tell answers apart: then the gap decides
         rank = not seen.certified, max(seen.gap, min(seen.residual, 1.0)), seen.gap

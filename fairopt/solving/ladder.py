@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import clock
+from fairopt import clock, fast
 from fairopt.allocation import Allocation
 from fairopt.certificates.proof import SURE, sight
 from fairopt.formulas.blocked import task_cost
@@ -102,10 +102,11 @@ class AlphaLadder(Best):
         if self.point is None:
             if pooled.likely(self.question) and self.one_pool():
                 return True
-            self.point = compact.follow(self.question)
+            with fast.noted() as compiled:
+                self.point = compact.follow(self.question)
             if self.point is None:
                 return False
-            tried = self.record("interior, small", self.point)
+            tried = self.record("interior, small", self.point, compiled=compiled)
             if tried is not None and not self.few() and sight(tried.alloc) > self.gap:
                 # another engine takes less than a search from there, which mostly proves nothing
                 tried.step["status"] = "judged later"
@@ -120,7 +121,7 @@ class AlphaLadder(Best):
 
     def few(self) -> bool:
         """Whether there are so few pairs that every way may be tried."""
-        return len(self.question.pairs[0]) <= SMALL
+        return self.instance.placement.size <= SMALL or len(self.question.pairs[0]) <= SMALL
 
     def one_pool(self) -> bool:
         """One pool of all servers, asked once; whether its answer, if any, is enough."""

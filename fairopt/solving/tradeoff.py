@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import clock
+from fairopt import clock, fast
 from fairopt.allocation import Allocation
 from fairopt.allocation.by_rows import PRICES
 from fairopt.certificates.tradeoff import keeps_equalities, measure
@@ -134,7 +134,9 @@ class TradeoffLadder(Best):
 
     def small(self) -> None:
         """The method for small instances."""
-        self.judge("interior, small", interior.follow(self.inner, self._score(), self.terms))
+        with fast.noted() as compiled:
+            point = interior.follow(self.inner, self._score(), self.terms)
+        self.compare(self.record("interior, small", point, compiled=compiled))
 
     def relative(self) -> None:
         """The method in relative terms."""

@@ -9,12 +9,12 @@ from functools import cache
 from importlib import metadata
 from typing import Any, NamedTuple
 
-from fairopt import criteria
+from fairopt import criteria, fast
 from fairopt.errors import BadInput, FairoptError, Fault, UsageError
 from fairopt.instance import Instance
 from fairopt.notions import NOTIONS, Notion, expected, make
 
-LIBRARIES = ("numpy", "scipy", "cvxpy", "clarabel", "ecos", "scs", "highspy")
+LIBRARIES = ("numpy", "scipy", "cvxpy", "clarabel", "ecos", "scs", "highspy", "numba")
 """libraries whose version may change the last digits of an answer"""
 _NATIVE = {type(None), bool, int, float, str}
 
@@ -122,11 +122,13 @@ def refuse_unkeyed(points: Iterable[SweepPoint]) -> None:
 
 
 def key_of(digest: str, plain: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
-    """SHA-256 of instance, notion, settings, and the versions of fairopt and of the solvers."""
+    """SHA-256 of instance, notion, settings, whether loops are compiled, and the versions of
+    fairopt and of the solvers."""
+    compiled = {"compiled": True} if fast.often() else {}
     content = {
         "instance": digest,
         "notion": plain,
-        "settings": dict(settings),
+        "settings": {**settings, **compiled},
         "versions": versions(),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from contextlib import nullcontext
 from typing import Any
 
-from fairopt import threads
+from fairopt import fast, threads
 from fairopt.errors import BadInput, UsageError
 from fairopt.files.journal import Journal
 from fairopt.instance import Instance
@@ -47,6 +47,8 @@ def sweep(
 
     Every point is solved independently, so its row does not depend on the order of points, the
     number of workers, the executor or the resume file. A point that fails is a row with the reason.
+    From `fairopt.fast.MANY_ANSWERS` points on the steps of small answers are compiled, where numba
+    is installed (docs/how-to/sweep.md).
 
     Parameters
     ----------
@@ -89,13 +91,14 @@ def sweep(
     """
     settings = {"solver": solver, "gap": gap, "polish": polish}
     _sensible(settings)
-    points = points_of(instance, notions, parameters, {**settings, "measures": measures})
-    journal = None
-    if resume is not None:
-        refuse_unkeyed(points)
-        journal = journal_of(resume)
-    with journal or nullcontext():
-        rows = _SweepRun(points, settings, measures, journal, progress, answers).rows(executor)
+    wanted, journal = list(notions), None
+    with fast.answers(len(wanted)):
+        points = points_of(instance, wanted, parameters, {**settings, "measures": measures})
+        if resume is not None:
+            refuse_unkeyed(points)
+            journal = journal_of(resume)
+        with journal or nullcontext():
+            rows = _SweepRun(points, settings, measures, journal, progress, answers).rows(executor)
     found = [
         {"index": k, "parameters": point.parameters, "notion": point.plain, **row}
         for k, (point, row) in enumerate(zip(points, rows, strict=True))
@@ -200,7 +203,14 @@ class _SweepRun:
                 digests.append(point.digest)
             orders.append((place[id(point.instance)], point.order))
         return Chunk(
-            instances, digests, orders, self.settings, self.measures, self.kept, versions()
+            instances,
+            digests,
+            orders,
+            self.settings,
+            self.measures,
+            self.kept,
+            versions(),
+            len(self.points),
         )
 
     def finish(self, k: int, row: dict[str, Any]) -> None:

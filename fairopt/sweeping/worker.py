@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fairopt import threads
+from fairopt import fast, threads
 from fairopt.allocation import Allocation
 from fairopt.allocation.writing import proof
 from fairopt.errors import BadInput, FairoptError, Infeasible, MissingExtra, UsageError
@@ -32,6 +32,7 @@ class Chunk(NamedTuple):
     measures : whether to compute measures.
     kept : whether rows have their answers under "answer", for a resume file.
     versions : those of the sending process, which the worker's must equal.
+    points : of the whole sweep, by which it is decided whether loops are compiled.
     """
 
     instances: Sequence[Instance]
@@ -41,6 +42,7 @@ class Chunk(NamedTuple):
     measures: bool
     kept: bool
     versions: Mapping[str, str]
+    points: int = 1
 
 
 def solve_chunk(chunk: Chunk) -> tuple[list[dict[str, Any]], float]:
@@ -57,7 +59,7 @@ def solve_chunk(chunk: Chunk) -> tuple[list[dict[str, Any]], float]:
         ]
         raise UsageError(f"executor: a worker has other versions; wanted {', '.join(other)}")
     start = time.perf_counter()
-    with threads.one():
+    with threads.one(), fast.answers(chunk.points):
         rows = [
             row_of(
                 chunk.instances[where],

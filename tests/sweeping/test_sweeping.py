@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt import sweeping, threads
+from fairopt import fast, sweeping, threads
 from fairopt.errors import BadInput, MissingExtra, UsageError
 from fairopt.measures import measure
 from fairopt.sweeping import Sweep, points, run, worker
@@ -160,6 +160,26 @@ def test_the_order_of_points_changes_no_digit(
 def test_threads_give_the_same_bytes(inst: fo.Instance, serial: Sweep) -> None:
     with ThreadPoolExecutor(2) as executor:
         assert same_bytes(fo.sweep(inst, alphas(0.5, 1, 2, 3, 4), executor), serial)
+
+
+def test_many_points_are_compiled_wherever_they_are_solved(
+    inst: fo.Instance, pool: ProcessPoolExecutor, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole sweep decides: here, in processes, and where some points are done already."""
+    pytest.importorskip("numba")
+    notions, path = alphas(*np.linspace(0.5, 3, fast.MANY_ANSWERS)), tmp_path / "points.jsonl"
+    found = fo.sweep(inst, notions, resume=path)
+    assert fo.sweep(inst, notions, pool).rows == found.rows
+    kept = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join(kept[:200]) + "\n", encoding="utf-8")
+    assert fo.sweep(inst, notions, resume=path).rows == found.rows
+    # of fewer points each is another, to rounding, and known under another key
+    few = fo.sweep(inst, notions[:3], resume=path).rows
+    assert len(path.read_text(encoding="utf-8").splitlines()) == len(kept) + 3
+    monkeypatch.setenv(fast.CHOICE, "1")
+    assert fo.sweep(inst, notions[:3]).rows == found.rows[:3]
+    for one, other in zip(few, found.rows, strict=False):
+        assert one["shares"] == pytest.approx(other["shares"], rel=1e-11)
 
 
 def test_a_dask_cluster_gives_the_same_bytes(inst: fo.Instance, serial: Sweep) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt import criteria
+from fairopt import criteria, fast
 from fairopt.instance.generate import random_instance
 from fairopt.solving.engines.compact import rows as compact_rows
 from fairopt.solving.engines.compact import small as compact
@@ -197,3 +197,57 @@ def test_a_matrix_that_is_not_positive_definite_has_no_solver():
     matrix[0, 1] = matrix[1, 0] = 2.0
     with pytest.raises(np.linalg.LinAlgError):
         compact_rows.solver(matrix, np.zeros(size))
+
+
+@pytest.mark.skipif(not fast.available(), reason="numba is not installed")
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, 8.0])
+@pytest.mark.parametrize("limits", [0.0, 0.4])
+def test_the_compiled_descent_ends_where_the_text_does(monkeypatch, alpha, limits):
+    for size in ((3, 2, 2), (12, 4, 3), (30, 10, 3)):
+        inst = random_instance(*size, density=0.6, seed=3, limits=limits, zero_demand=0.2)
+        asked, ends = question(inst, alpha), []
+        for choice in "01":
+            monkeypatch.setenv(fast.CHOICE, choice)
+            with fast.noted() as names:
+                ends.append(compact.follow(asked))
+            assert names == ({"descent"} if choice == "1" else set())
+        if None in ends:  # beyond STEEPEST pairs have to be few
+            assert ends == [None, None]
+            continue
+        share = [(end.x * asked.score).sum(axis=1) for end in ends]
+        near = 1e-9 if alpha <= compact.DIRECT else 1e-6  # rougher, where the path has strides
+        np.testing.assert_allclose(*share, rtol=near)
+        np.testing.assert_allclose(*(end.rows / end.rows.max() for end in ends), atol=10 * near)
+
+
+@pytest.mark.skipif(not fast.available(), reason="numba is not installed")
+def test_compiled_answers_are_certified_as_often(monkeypatch):
+    """Weights over decades, limits, and servers alike: what the judge says of one and the other."""
+    drawn = [integers(seed) for seed in range(20)]
+    for seed in range(20):
+        drawn.append(random_instance(8, 3, 2, density=0.5, seed=seed, weight_decades=6, limits=0.3))
+    for inst in drawn:
+        for alpha in (0.5, 1.0, 3.0, 30.0):
+            seen = []
+            for choice in "01":
+                monkeypatch.setenv(fast.CHOICE, choice)
+                seen.append(fo.solve(inst, fo.AlphaFair(alpha), uncertified="return"))
+            text, compiled = seen
+            assert compiled.certificate.certified == text.certificate.certified
+            np.testing.assert_allclose(compiled.shares, text.shares, rtol=2e-6)
+
+
+@pytest.mark.skipif(not fast.available(), reason="numba is not installed")
+def test_numbers_that_are_none_end_the_compiled_descent(monkeypatch):
+    """A state from which nothing can be reached comes back as it is, as from the text."""
+    asked = question(random_instance(4, 2, 2, seed=0))
+    for bad in (0.0, np.nan, np.inf):
+        ends = []
+        for choice in "01":
+            monkeypatch.setenv(fast.CHOICE, choice)
+            with np.errstate(all="ignore"):
+                path = compact._SmallPath(asked, np.ones(4))
+                state = path._start()
+                state.whole[0] = bad
+                ends.append(path._descend(state, compact.ENOUGH).whole)
+        np.testing.assert_array_equal(*ends)

@@ -7,7 +7,7 @@ hold 0. Rows (m,) are the resources that anybody uses, and after them the finite
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -141,8 +141,6 @@ class CompactRows:
         demand = inst.demand.T[None] if inst.demand.ndim == 2 else inst.demand.transpose(1, 2, 0)
         part = demand / pool[:, :, None] / self.u[:, None, :]
         self.part = np.ascontiguousarray(np.where(eligible[:, None, :], part, 0.0))
-        square = self.part[:, :, None, :] * self.part[:, None, :, :]
-        self.squares = square.reshape(self.servers, -1, self.users)
         live = self.part.any(axis=2).ravel()
         self.live = None if live.all() else np.flatnonzero(live)
         self.limited = np.flatnonzero(np.isfinite(inst.limit))
@@ -153,12 +151,19 @@ class CompactRows:
             self.of_limit = eligible[:, self.limited] / allowed
         self.size = int(live.sum()) + len(self.limited)
         self.simple = self.live is None and not len(self.limited)
-        self.blocks = blocks(self.servers, self.resources)
-        small = (self.size + self.users) * len(flat) <= TABLE
-        self.table = self._table() if small else None
 
-    def _table(self) -> Floats:
-        """(m + N, P) what a unit of share of each pair uses of each row, and whose it is."""
+    @cached_property
+    def squares(self) -> Floats:
+        """(I, R R, N) what a unit of share uses of one resource times what it uses of another."""
+        square = self.part[:, :, None, :] * self.part[:, None, :, :]
+        return np.asarray(square.reshape(self.servers, -1, self.users), dtype=np.float64)
+
+    @cached_property
+    def table(self) -> Floats | None:
+        """(m + N, P) what a unit of share of each pair uses of each row, and whose it is; None
+        where that is too much."""
+        if (self.size + self.users) * len(self.n) > TABLE:
+            return None
         pair, rows = np.arange(len(self.n)), self.servers * self.resources
         limits = len(self.limited)
         table = np.zeros((rows + limits + self.users, len(pair)))
@@ -170,20 +175,42 @@ class CompactRows:
         table[rows + limits + self.n, pair] = 1.0
         if self.live is not None:
             table = table[np.concatenate([self.live, np.arange(rows, len(table))])]
-        return np.asarray(table, dtype=np.float64)
+        return table
+
+    @cached_property
+    def entries(self) -> tuple[Ints, Floats]:
+        """The rows that each pair uses, its limit's among them, and what a unit of share takes of
+        each (P, K); 0 of none."""
+        row = self.server[:, None] * self.resources + np.arange(self.resources)
+        use = self.part[self.server, :, self.n]
+        if self.live is not None:
+            place = np.zeros(self.servers * self.resources, dtype=np.int64)
+            place[self.live] = np.arange(len(self.live))
+            row = place[row]
+        if len(self.limited):
+            limit = np.zeros(self.users, dtype=np.int64)
+            limit[self.limited] = np.arange(self.size - len(self.limited), self.size)
+            own = np.zeros((self.servers, self.users))
+            own[:, self.limited] = self.of_limit
+            row = np.concatenate([row, limit[self.n][:, None]], axis=1)
+            use = np.concatenate([use, own[self.server, self.n][:, None]], axis=1)
+        return row, use
 
     def sums(self, pairs: Floats) -> Floats:
         """(m + N,) part of each row that shares (P,) use, and every user's share."""
         if self.table is not None:
-            return np.asarray(self.table.dot(pairs))
+            found: Floats = self.table.dot(pairs)
+            return found
         grid = self.grid(pairs)
         return np.concatenate([self.used(grid), np.add.reduce(grid, axis=0)])
 
     def back(self, each: Floats) -> Floats:
         """(P,) what a unit of share comes to, at (m + N,) so much for a whole row and a user."""
+        found: Floats
         if self.table is not None:
-            return np.asarray(each.dot(self.table))
-        found: Floats = self.cost(each[: self.size]) + each[self.size :][self.n]
+            found = each.dot(self.table)
+            return found
+        found = self.cost(each[: self.size]) + each[self.size :][self.n]
         return found
 
     def grid(self, pairs: Floats) -> Floats:
@@ -261,7 +288,9 @@ class CompactRows:
         """(m, m) sum over pairs of theta (I, N) times what they use of one row and of another."""
         size = self.servers * self.resources
         matrix = np.zeros((size, size))
-        matrix.reshape(-1)[self.blocks] = (self.squares @ theta[:, :, None]).reshape(-1)
+        matrix.reshape(-1)[blocks(self.servers, self.resources)] = (
+            self.squares @ theta[:, :, None]
+        ).reshape(-1)
         if self.simple:
             return matrix
         if self.live is not None:

@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt import clock
+from fairopt import clock, fast
 from fairopt.instance import Floats
+from fairopt.solving.engines.compact.path_loop import descended
 from fairopt.solving.engines.compact.rows import (
+    EASED,
     CompactLeft,
     CompactRows,
     CompactState,
@@ -115,7 +117,7 @@ class _SmallPath:
 
     def _sums(self, pairs: Floats) -> Floats:
         """(N,) sum over the pairs of each user."""
-        return self.rows.sums(pairs)[self.rows.size :]
+        return np.asarray(np.bincount(self.rows.n, pairs, self.rows.users), dtype=np.float64)
 
     def _start(self) -> CompactState:
         """The first shares, marginal values at them, each user's money spread over its rows."""
@@ -138,6 +140,11 @@ class _SmallPath:
 
     def _descend(self, state: CompactState, enough: float) -> CompactState:
         """Predictor-corrector steps until the error no longer falls; the best state met."""
+        if fast.often():
+            path = (self.rows.n, *self.rows.entries), (self.factor, self.log_weight)
+            limits = GOOD, PATIENCE, MOST_STEPS, EASED, DAMPING, LAST, LIGHTEST
+            found = descended(state.whole, *path, self.alpha, (enough, *limits))
+            return CompactState(found, state.size)
         best, least, worse = state, np.inf, 0
         for _ in clock.steps(MOST_STEPS):
             left = self._left(state)

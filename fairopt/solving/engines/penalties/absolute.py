@@ -23,12 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import clock
+from fairopt import clock, fast
 from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.penalties.centring import CentringLeft, CentringState, Direction
 from fairopt.solving.engines.penalties.ground import Ground
 from fairopt.solving.engines.penalties.whole import Whole
+from fairopt.solving.engines.penalties.whole_loop import descended
 from fairopt.solving.engines.point import Point
 
 MOST_STEPS = 80
@@ -48,8 +49,9 @@ FULLER, DEARER = 1.8, 0.1
 """at the start, how many times more is full than half of each server; part of a pair's value that
 it costs above that, at least"""
 
-GOOD = 1e-10
-"""relative error from which on the path ends soon after the error stops falling"""
+GOOD, PATIENCE = 1e-10, 8
+"""relative error from which on the path ends soon after the error stops falling; steps in a row
+above it that need not lower the error"""
 
 
 def follow(instance: Instance, score: Floats, terms: Terms) -> Point | None:
@@ -124,6 +126,17 @@ class _Penalised:
 
     def descend(self, state: CentringState, enough: float) -> CentringState:
         """Predictor-corrector steps until the error no longer falls; the best state met."""
+        if self.whole is not None and self.ground.alone is not None and fast.often():
+            found = descended(
+                state.whole,
+                (self.whole.linear, self.whole.frame.constant, self.whole.newton),
+                (self.of_user, self.use, self.ground.alone),
+                (self.across.soft(), self.within.soft()),
+                self.ground.log_weight,
+                self.alpha,
+                (enough, GOOD, PATIENCE, MOST_STEPS, LAST, LIGHTEST),
+            )
+            return CentringState(found, state.size)
         best, least, worse = state, np.inf, 0
         for _ in clock.steps(MOST_STEPS):
             left = self.residuals(state)
@@ -134,7 +147,7 @@ class _Penalised:
                 best, least, worse = state, error, 0
             else:
                 worse += 1
-            if least <= enough or worse > (1 if least <= GOOD else 8):
+            if least <= enough or worse > (1 if least <= GOOD else PATIENCE):
                 break
             moved = self.step(state, left)
             if moved is None:

@@ -106,6 +106,10 @@ class Centring:
             return np.zeros_like(x), np.eye(len(self.w))
         return x - self.group @ (self.mean.T @ x), -self.group @ self.mean.T
 
+    def soft(self) -> Floats:
+        """(size,) 1 / w; empty without a force."""
+        return self.inverse[:0] if self.none else self.inverse
+
     def prepare(self, delta: Floats) -> None:
         """Set the diagonal delta (size,) of M for the solves that follow."""
         self.delta = delta
