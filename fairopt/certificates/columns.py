@@ -126,8 +126,7 @@ class Grid:
             part.ravel() / self.row_unit[:rows]
             for part in used(self.demand, servers, columns, amount)
         )
-        left, wrong = digits.exact_sum(rhs[:rows], -high)
-        shared = left + (wrong - low), error + digits.SURE * np.abs(rhs[:rows])
+        shared = self.remaining(rhs[:rows], high, low, error)
         if not len(self.limited):
             return shared
         owner, at = self.owner(columns), np.full(self.shape[0], -1)
@@ -136,6 +135,14 @@ class Grid:
         k, unit = at[owner[own]], self.tasks_unit[owner[own]]
         own_rows = digits.remainders(rhs[rows:], k, unit / self.row_unit[rows + k], amount[:, own])
         return (np.concatenate([shared[0], own_rows[0]]), np.concatenate([shared[1], own_rows[1]]))
+
+    def remaining(
+        self, rhs: Floats, high: Floats, low: Floats, error: Floats
+    ) -> tuple[Floats, Floats]:
+        """What is left of rows when high + low of them is used, known but for an error; with its
+        error."""
+        left, wrong = digits.exact_sum(rhs, -high)
+        return left + (wrong - low), error + digits.SURE * np.abs(rhs)
 
     def profit(self, columns: Ints, price: Floats, value: Floats) -> tuple[Floats, Floats]:
         """(K,) what tasks are worth at values (k, N) less their cost at prices (k, M), and its

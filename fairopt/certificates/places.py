@@ -67,7 +67,8 @@ class PlaceSums:
 
     held : (K,) the columns held, all flows among them, in order. profit, profit_error : (K,).
     less : (N,) what a unit of share is worth more than it costs on some column, at most; None where
-        that is not asked for.
+        that is not asked for. lost : (N,) what users lose on columns that are held, but not named
+        here, as they were passed over in pieces; None: on none.
     """
 
     rest: PlaceRest
@@ -75,6 +76,7 @@ class PlaceSums:
     profit: Floats
     profit_error: Floats
     less: Floats | None
+    lost: Floats | None = None
 
 
 def rest(question: Question, place: Place) -> PlaceRest:

@@ -43,22 +43,12 @@ PIECE = 1 << 14
 """columns at once"""
 
 
-def at_one_price(question: Question, answer: Given, enough: float) -> SearchFound | None:
-    """What the point of `_at_prices` proves, if its bound is `enough`; None if it is not, or
-    servers have several prices."""
-    columns = _grid(question)
-    if columns is None or columns.score is not None or _alike(columns, answer.price)[1] > 1:
-        return None
-    best = _at_prices(question, columns, answer)
-    return None if best is None else _judged(question, columns, best, enough)
-
-
 def pooled(question: Question, answer: Given, enough: float) -> SearchFound | None:
     """What the point proves, if its bound is `enough`; None if it is not, or prices are many."""
-    columns = _grid(question)
+    columns = grid(question)
     if columns is None:
         return None
-    of, many = _alike(columns, answer.price)
+    of, many = alike(columns, answer.price)
     if FEWER * many > columns.shape[1]:
         return None
     held = answer.held
@@ -92,31 +82,6 @@ def pooled(question: Question, answer: Given, enough: float) -> SearchFound | No
     return _judged(question, columns, begun, enough)
 
 
-def _at_prices(question: Question, columns: Grid, answer: Given) -> Place | None:
-    """Where all servers have one price: what is best there, divided as the answer has it. None
-    where somebody pays or has nothing.
-
-    A user pays the same wherever it may run, so its value is known at any prices, to the last
-    digit; and what the answer's prices lack of the optimum's, rows lack of being full. So nothing
-    has to be searched: where that is little, filling the rows moves shares by as little.
-    """
-    factor, _, unit = values_of(question, answer)
-    each = (answer.price / columns.row_unit).reshape(-1, columns.shape[2])[0] * factor
-    whole = (question.rhs * columns.row_unit).reshape(-1, columns.shape[2]).sum(axis=0)
-    each[answer.share @ columns.demand < (1 - ROOM) * whole] = 0.0  # hardly any price, by rounding
-    price = digits.of(np.tile(each, columns.shape[1]) * columns.row_unit, 2)
-    cost, held = columns.demand @ each, answer.held
-    if not (np.isfinite(cost) & (cost > 0) & (answer.share > 0)).all():
-        return None
-    n = columns.owner(held)
-    at = np.searchsorted(n, np.arange(question.users))  # its first column
-    lacks, _ = columns.profit(held[at], price, digits.of(cost, 2))
-    value = np.array(digits.exact_sum(cost, -lacks))
-    log_t, _ = question.log_best(np.log(value[0]), unit)
-    x = answer.x * (np.exp(log_t) / answer.share)[n]
-    return Place(held, digits.of(x, 2), price, value, unit)
-
-
 def _judged(question: Question, columns: Grid, begun: Place, enough: float) -> SearchFound | None:
     """What the place with its rows filled proves, if that is enough."""
     place = _filled(question, columns, begun)
@@ -125,7 +90,7 @@ def _judged(question: Question, columns: Grid, begun: Place, enough: float) -> S
     return SearchFound(proved, place, eps) if worst <= enough else None
 
 
-def _grid(question: Question) -> Grid | None:
+def grid(question: Question) -> Grid | None:
     """The columns, where they are many, and nothing but servers stops users."""
     columns = question.columns
     if not isinstance(columns, Grid) or columns.count < MANY_COLUMNS or columns.demand.ndim > 2:
@@ -134,7 +99,7 @@ def _grid(question: Question) -> Grid | None:
     return columns if free else None
 
 
-def _alike(columns: Grid, price: Floats) -> tuple[Ints, int]:
+def alike(columns: Grid, price: Floats) -> tuple[Ints, int]:
     """(I,) which prices each server has, and how many there are."""
     each = (price / columns.row_unit).reshape(-1, columns.shape[2])
     told = np.rint(each / (SAME_PRICE * max(float(each.max(initial=0.0)), 1e-300)))
@@ -212,4 +177,4 @@ def _needed(columns: Grid, place: Place, some: slice) -> tuple[Ints, Floats, lis
     return i, place.amount[0][some], list(need.T.copy())
 
 
-__all__ = ["at_one_price", "pooled"]
+__all__ = ["alike", "grid", "pooled"]

@@ -1,0 +1,253 @@
+r"""Where all servers have the same prices: what an answer's own prices prove, and nothing is searched.
+
+A user pays the same wherever it may run, so its value is known at any prices, to the last digit.
+What the answer's prices lack of the optimum's, its rows lack of being full: they are filled by a
+trifle more of every task, on each server the least change that fills it,
+
+.. math:: \delta_c = x_c \, a_c \cdot y_i, \qquad
+          \Big( \sum_{c\ on\ i} x_c \, a_c a_c^T \Big) y_i = \mathrm{left}_i
+
+and shares move by as little. The point is worked out in two passes over pieces of the users: what
+rows lack, then what is lost. So no array of all pairs is made, and each stays in the cache. What is
+found is believed of no pass: the sums of the second are those of any point (`bound`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from fairopt import fast
+from fairopt.certificates import dense, digits
+from fairopt.certificates.begun import values_of
+from fairopt.certificates.bound import bound, lost_on
+from fairopt.certificates.columns import Grid
+from fairopt.certificates.given import Given
+from fairopt.certificates.in_passes import Passes
+from fairopt.certificates.partitions import Shown
+from fairopt.certificates.places import Place, PlaceRest, PlaceSums, lessened
+from fairopt.certificates.pooled import alike, grid
+from fairopt.certificates.question import Question
+from fairopt.certificates.search import SearchFound
+from fairopt.instance import Floats, Ints
+
+ROOM = 1e-6
+"""a resource of which more than this part is left has no price"""
+SPARE, ROUNDED = 2.0**-84, 2.0**-44
+"""left free of a full row: a part of it, and of what it was short or overrun by before, as what
+fills it is rounded"""
+ADDED = 2.0**-51
+"""part of three floats by which their rounded sum may be wrong"""
+
+
+def at_one_price(question: Question, answer: Given, enough: float) -> SearchFound | None:
+    """What the point proves, if its bound is `enough`; None if it is not, servers have several
+    prices, or somebody pays or has nothing."""
+    columns = grid(question)
+    if columns is None or columns.score is not None:
+        return None
+    price = _everywhere(question, columns, answer.price)
+    if alike(columns, price)[1] > 1:
+        return None
+    begun = OnePrice.of(question, columns, replace(answer, price=price))
+    return None if begun is None else begun.proved(enough)
+
+
+def _everywhere(question: Question, columns: Grid, price: Floats) -> Floats:
+    """(M,) prices in which a resource costs, on servers that have none of it, what it costs at most
+    on the others: nobody who asks for it may run there, so that its price there is nobody's."""
+    unit = columns.row_unit.reshape(columns.shape[1:])
+    each = price.reshape(unit.shape) / unit
+    empty = (question.rhs == 0).reshape(unit.shape)
+    return (np.where(empty, each.max(axis=0), each) * unit).ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class OnePrice:
+    """Where the passes begin.
+
+    Parameters
+    ----------
+    price : (2, M) of rows. value : (2, N) of a share. times : (N,) by what the answer's tasks are
+        multiplied to be what is best at them.
+    """
+
+    question: Question
+    columns: Grid
+    passes: Passes
+    price: Floats
+    value: Floats
+    times: Floats
+
+    @classmethod
+    def of(cls, question: Question, columns: Grid, answer: Given) -> OnePrice | None:
+        """What is best at the answer's prices, divided as the answer has it."""
+        users, servers, resources = columns.shape
+        factor, _, unit = values_of(question, answer)
+        each = (answer.price / columns.row_unit).reshape(-1, resources)[0] * factor
+        whole = (question.rhs * columns.row_unit).reshape(-1, resources).sum(axis=0)
+        # hardly any price, by rounding
+        each[answer.share @ columns.demand < (1 - ROOM) * whole] = 0.0
+        price = digits.of(np.tile(each, servers) * columns.row_unit, 2)
+        cost = columns.demand @ each
+        if not (np.isfinite(cost) & (cost > 0) & (answer.share > 0)).all():
+            return None
+        first = np.arange(users) * servers
+        if columns.eligible is not None:
+            first += columns.eligible.argmax(axis=1)
+        lacks, _ = columns.profit(first, price, digits.of(cost, 2))
+        value = np.array(digits.exact_sum(cost, -lacks))
+        log_t, _ = question.log_best(np.log(value[0]), unit)
+        passes = Passes(question, columns, answer, unit)
+        return cls(question, columns, passes, price, value, np.exp(log_t) / answer.share)
+
+    def proved(self, enough: float) -> SearchFound | None:
+        """What the point proves, if its bound is `enough`."""
+        more = self._filling()
+        seen = self._sums(more)
+        if seen is None:
+            return None
+        none = Place(seen.held, np.zeros((2, 0)), self.price, self.value, self.passes.unit)
+        proved, eps = bound(self.question, none, seen)
+        worst = float(np.maximum(proved.below, proved.above).max())
+        if not worst <= enough:
+            return None
+        return SearchFound(proved, None, eps, partial(self.place, more))
+
+    def _tables(self) -> Iterator[tuple[slice, Shown, Floats]]:
+        """Users, and (n, I) what they would have at these prices, divided as the answer has it."""
+        for some, shown in self.passes.pieces():
+            yield some, shown, shown.tasks * self.times[some, None]
+
+    def _points(self, more: Floats) -> Iterator[tuple[slice, Shown, Ints, Floats]]:
+        """Users, and columns (C,), n I + i of each piece, with their tasks (2, C) at the point."""
+        for some, shown, x in self._tables():
+            high, low = digits.exact_sum(x, x * (shown.users.demand @ more.T))
+            columns = np.flatnonzero(high)
+            yield some, shown, columns, np.array([high.ravel()[columns], low.ravel()[columns]])
+
+    def _used(self, shown: Shown, columns: Ints, amount: Floats) -> tuple[Floats, ...]:
+        """(I, R) what tasks of a piece use: high, low and error."""
+        servers, pairs = self.columns.shape[1], self.columns.count
+        return dense.used(shown.users.demand, servers, columns, amount, pairs)
+
+    def _filling(self) -> Floats:
+        """(I, R) y, per unit of demand: what fills full rows, and those that are overrun."""
+        question, (_, servers, resources) = self.question, self.columns.shape
+        total, upper = Use.none(self.columns), np.triu_indices(resources)
+        each = np.zeros((servers, len(upper[0])))
+        for _, shown, x in self._tables():
+            columns, need = np.flatnonzero(x), shown.users.demand
+            total = total.plus(*self._used(shown, columns, digits.of(x.ravel()[columns], 2)))
+            each += x.T @ (need[:, upper[0]] * need[:, upper[1]])
+        left, error = total.left(question, self.columns)
+        left = (left - SPARE * question.unit - 4 * error).reshape(servers, resources)
+        full = (self.price[0] > 0).reshape(servers, resources) | (left < 0)
+        left = np.where(full, left, 0.0)
+        left -= np.where(full, ROUNDED * np.abs(left).max(axis=1)[:, None], 0.0)
+        unit = self.columns.row_unit.reshape(servers, resources)
+        body = np.zeros((servers, resources, resources))
+        body[:, upper[0], upper[1]] = body[:, upper[1], upper[0]] = each
+        body /= unit[:, :, None] * unit[:, None]
+        body *= full[:, :, None] & full[:, None]
+        y: Floats = (np.linalg.pinv(body, hermitian=True) @ left[:, :, None])[:, :, 0]
+        return y / unit
+
+    def _sums(self, more: Floats) -> PlaceSums | None:
+        """The sums at the point; None where anybody has less than nothing."""
+        question, users = self.question, self.question.users
+        total, none = Use.none(self.columns), np.zeros(0)
+        less, lost, share = np.empty(users), np.empty(users), np.empty(users)
+        loops = fast.chosen(self.columns.count)
+        for some, shown, columns, amount in self._points(more):
+            if not (amount[0] >= 0).all():
+                return None
+            total = total.plus(*self._used(shown, columns, amount))
+            lose = self._lost_in_loops if loops else self._lost
+            less[some], lost[some], share[some] = lose(some, shown, columns, amount)
+        left, error = total.left(question, self.columns)
+        rest = PlaceRest(left, error, question.free, -question.free, np.zeros(users), share)
+        return PlaceSums(rest, np.zeros(0, np.int64), none, none, less, lost)
+
+    def _lost(
+        self, some: slice, shown: Shown, columns: Ints, amount: Floats
+    ) -> tuple[Floats, ...]:
+        """(n,) of a piece: `lessened`, what is lost on tasks then, and shares."""
+        size, servers = shown.tasks.shape
+        own = replace(
+            self.columns,
+            shape=(size, servers, self.columns.shape[2]),
+            demand=shown.users.demand,
+            eligible=None if self.columns.eligible is None else shown.users.placement,
+            tasks_unit=self.columns.tasks_unit[some],
+        )
+        question = replace(self.question, columns=own, log_w=self.question.log_w[some])
+        place = Place(columns, amount, self.price, self.value[:, some], self.passes.unit)
+        profit, error = own.profit(columns, place.price, place.value)
+        n = own.owner(columns)
+        share = np.asarray(np.bincount(n, amount[0], size), dtype=np.float64)
+        free = np.full(size, np.inf)
+        rest = PlaceRest(self.price[0], self.price[1], free, -free, np.zeros(size), share)
+        seen = PlaceSums(rest, columns, profit, error, None)
+        less = lessened(question, place, seen)
+        return less, lost_on(question, place, seen, less), share
+
+    def _lost_in_loops(
+        self, some: slice, shown: Shown, columns: Ints, amount: Floats
+    ) -> tuple[Floats, ...]:
+        """`_lost` by compiled loops."""
+        from fairopt.certificates import filled_loop as loops
+
+        users, servers = shown.users, self.columns.shape[1]
+        value = self.value[:, some]
+        none = np.zeros(0)
+        low = value[1][columns // servers]
+        at = loops.LoopPoint(value[0], none, columns, none, low, amount)
+        price = (self.price / self.columns.row_unit).reshape(2, servers, -1)
+        found = loops.dear(users.demand, users.placement, price, at)
+        return found.less, found.eps, found.share
+
+    def place(self, more: Floats) -> Place:
+        """The point."""
+        servers = self.columns.shape[1]
+        found = [(some.start * servers, *at) for some, _, *at in self._points(more)]
+        return Place(
+            np.concatenate([first + columns for first, columns, _ in found]),
+            np.concatenate([amount for _, _, amount in found], axis=1),
+            self.price,
+            self.value,
+            self.passes.unit,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Use:
+    """What tasks use of rows (I, R): high + low, wrong by at most error."""
+
+    high: Floats
+    low: Floats
+    error: Floats
+
+    @classmethod
+    def none(cls, columns: Grid) -> Use:
+        """Nothing."""
+        return cls(*np.zeros((3, *columns.shape[1:])))
+
+    def plus(self, high: Floats, low: Floats, error: Floats) -> Use:
+        """With what others use."""
+        total, lost = digits.exact_sum(self.high, high)
+        small = np.abs(self.low) + np.abs(low) + np.abs(lost)
+        return Use(total, (self.low + low) + lost, self.error + error + ADDED * small)
+
+    def left(self, question: Question, columns: Grid) -> tuple[Floats, Floats]:
+        """(M,) what is left of rows, and its error."""
+        high, low, error = (
+            part.ravel() / columns.row_unit for part in (self.high, self.low, self.error)
+        )
+        return columns.remaining(question.rhs, high, low, error)
+
+
+__all__ = ["at_one_price"]
