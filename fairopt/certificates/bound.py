@@ -27,7 +27,7 @@ import numpy as np
 
 from fairopt.certificates import pulled
 from fairopt.certificates.losses import ends, loss_above
-from fairopt.certificates.places import ROUND, Place, PlaceRest, PlaceSums, lessened
+from fairopt.certificates.places import ROUND, Place, PlaceRest, PlaceSums, Worth, lessened
 from fairopt.certificates.question import Question
 from fairopt.instance import Floats, Ints
 
@@ -73,7 +73,7 @@ def bound(
     if question.proves_nothing(place.value[0] - less):
         return nothing(users), np.inf
     value = np.maximum(place.value[0] - less, 0.0)
-    eps = lost_on(question, place, seen, less)
+    eps = lost_on(question, place, seen, less) + (0.0 if seen.lost is None else seen.lost)
     log_t, end = question.log_best(np.log(value), place.log_unit)
     t0 = np.exp(log_t)
     log_m = question.log_w - place.log_unit + (1 - question.alpha) * log_t
@@ -117,7 +117,7 @@ def bound(
     return _told(np.log(share), below, above), float(whole)
 
 
-def lost_on(question: Question, place: Place, seen: PlaceSums, less: Floats) -> Floats:
+def lost_on(question: Question, place: Place, seen: Worth, less: Floats) -> Floats:
     """(N,) what users lose on tasks they hold, where a unit of share is worth less (N,) less."""
     columns = question.columns
     mine = place.columns < columns.count
@@ -126,8 +126,7 @@ def lost_on(question: Question, place: Place, seen: PlaceSums, less: Floats) -> 
     n = columns.owner(held)
     lost = less[n] * columns.worth(held)
     dear = np.maximum(lost - profit, 0.0) + error + ROUND * lost
-    found = np.asarray(np.bincount(n, place.amount[0][mine] * dear, question.users), np.float64)
-    return found if seen.lost is None else found + seen.lost
+    return np.asarray(np.bincount(n, place.amount[0][mine] * dear, question.users), np.float64)
 
 
 def _told(log_share: Floats, below: Floats, above: Floats) -> Proved:

@@ -184,6 +184,14 @@ class Grid:
         )
         return (n[:, None] * self.shape[1] + i).ravel(), found, at
 
+    def of_slice(self, users: slice) -> Grid:
+        """The columns of users who stand together, views of these; no limits."""
+        open_ = None if self.eligible is None else self.eligible[users]
+        score = None if self.score is None else self.score[users]
+        demand, unit = self.demand[users], self.tasks_unit[users]
+        shape = (len(unit), *self.shape[1:])
+        return Grid(shape, demand, self.row_unit, score, open_, self.limited[:0], unit)
+
     def cost(self, price: Floats) -> Floats:
         """(P,) price of a task of each column, for prices (M,); inf where not eligible."""
         found = np.empty(self.shape[:2])

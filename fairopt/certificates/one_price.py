@@ -26,14 +26,14 @@ from fairopt.certificates.begun import values_of
 from fairopt.certificates.bound import bound, lost_on
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.given import Given
-from fairopt.certificates.in_passes import Passes
-from fairopt.certificates.partitions import Shown
-from fairopt.certificates.places import Place, PlaceRest, PlaceSums, lessened
+from fairopt.certificates.places import Place, PlaceRest, PlaceSums, Worth, lessened
 from fairopt.certificates.pooled import alike, grid
 from fairopt.certificates.question import Question
 from fairopt.certificates.search import SearchFound
 from fairopt.instance import Floats, Ints
 
+USERS = 1 << 13
+"""users of a piece, so that its arrays stay in the cache"""
 ROOM = 1e-6
 """a resource of which more than this part is left has no price"""
 SPARE, ROUNDED = 2.0**-84, 2.0**-44
@@ -52,7 +52,7 @@ def at_one_price(question: Question, answer: Given, enough: float) -> SearchFoun
     price = _everywhere(question, columns, answer.price)
     if alike(columns, price)[1] > 1:
         return None
-    begun = OnePrice.of(question, columns, replace(answer, price=price))
+    begun = OnePrice.of(question, columns, answer, price)
     return None if begun is None else begun.proved(enough)
 
 
@@ -77,17 +77,20 @@ class OnePrice:
 
     question: Question
     columns: Grid
-    passes: Passes
+    answer: Given
     price: Floats
     value: Floats
     times: Floats
+    unit: float
 
     @classmethod
-    def of(cls, question: Question, columns: Grid, answer: Given) -> OnePrice | None:
-        """What is best at the answer's prices, divided as the answer has it."""
+    def of(
+        cls, question: Question, columns: Grid, answer: Given, price: Floats
+    ) -> OnePrice | None:
+        """What is best at the answer's prices, given anew, divided as the answer has it."""
         users, servers, resources = columns.shape
         factor, _, unit = values_of(question, answer)
-        each = (answer.price / columns.row_unit).reshape(-1, resources)[0] * factor
+        each = (price / columns.row_unit).reshape(-1, resources)[0] * factor
         whole = (question.rhs * columns.row_unit).reshape(-1, resources).sum(axis=0)
         # hardly any price, by rounding
         each[answer.share @ columns.demand < (1 - ROOM) * whole] = 0.0
@@ -101,8 +104,8 @@ class OnePrice:
         lacks, _ = columns.profit(first, price, digits.of(cost, 2))
         value = np.array(digits.exact_sum(cost, -lacks))
         log_t, _ = question.log_best(np.log(value[0]), unit)
-        passes = Passes(question, columns, answer, unit)
-        return cls(question, columns, passes, price, value, np.exp(log_t) / answer.share)
+        times = np.exp(log_t) / answer.share
+        return cls(question, columns, answer, price, value, times, unit)
 
     def proved(self, enough: float) -> SearchFound | None:
         """What the point proves, if its bound is `enough`."""
@@ -110,38 +113,40 @@ class OnePrice:
         seen = self._sums(more)
         if seen is None:
             return None
-        none = Place(seen.held, np.zeros((2, 0)), self.price, self.value, self.passes.unit)
+        none = Place(seen.held, np.zeros((2, 0)), self.price, self.value, self.unit)
         proved, eps = bound(self.question, none, seen)
         worst = float(np.maximum(proved.below, proved.above).max())
         if not worst <= enough:
             return None
         return SearchFound(proved, None, eps, partial(self.place, more))
 
-    def _tables(self) -> Iterator[tuple[slice, Shown, Floats]]:
+    def _tables(self) -> Iterator[tuple[slice, Floats]]:
         """Users, and (n, I) what they would have at these prices, divided as the answer has it."""
-        for some, shown in self.passes.pieces():
-            yield some, shown, shown.tasks * self.times[some, None]
+        users, servers, _ = self.columns.shape
+        for start in range(0, users, USERS):
+            some = slice(start, min(start + USERS, users))
+            yield some, self.answer.table(some, servers) * self.times[some, None]
 
-    def _points(self, more: Floats) -> Iterator[tuple[slice, Shown, Ints, Floats]]:
+    def _points(self, more: Floats) -> Iterator[tuple[slice, Ints, Floats]]:
         """Users, and columns (C,), n I + i of each piece, with their tasks (2, C) at the point."""
-        for some, shown, x in self._tables():
-            high, low = digits.exact_sum(x, x * (shown.users.demand @ more.T))
+        for some, x in self._tables():
+            high, low = digits.exact_sum(x, x * (self.columns.demand[some] @ more.T))
             columns = np.flatnonzero(high)
-            yield some, shown, columns, np.array([high.ravel()[columns], low.ravel()[columns]])
+            yield some, columns, np.array([high.ravel()[columns], low.ravel()[columns]])
 
-    def _used(self, shown: Shown, columns: Ints, amount: Floats) -> tuple[Floats, ...]:
+    def _used(self, some: slice, columns: Ints, amount: Floats) -> tuple[Floats, ...]:
         """(I, R) what tasks of a piece use: high, low and error."""
         servers, pairs = self.columns.shape[1], self.columns.count
-        return dense.used(shown.users.demand, servers, columns, amount, pairs)
+        return dense.used(self.columns.demand[some], servers, columns, amount, pairs)
 
     def _filling(self) -> Floats:
         """(I, R) y, per unit of demand: what fills full rows, and those that are overrun."""
         question, (_, servers, resources) = self.question, self.columns.shape
         total, upper = Use.none(self.columns), np.triu_indices(resources)
         each = np.zeros((servers, len(upper[0])))
-        for _, shown, x in self._tables():
-            columns, need = np.flatnonzero(x), shown.users.demand
-            total = total.plus(*self._used(shown, columns, digits.of(x.ravel()[columns], 2)))
+        for some, x in self._tables():
+            columns, need = np.flatnonzero(x), self.columns.demand[some]
+            total = total.plus(*self._used(some, columns, digits.of(x.ravel()[columns], 2)))
             each += x.T @ (need[:, upper[0]] * need[:, upper[1]])
         left, error = total.left(question, self.columns)
         left = (left - SPARE * question.unit - 4 * error).reshape(servers, resources)
@@ -162,64 +167,49 @@ class OnePrice:
         total, none = Use.none(self.columns), np.zeros(0)
         less, lost, share = np.empty(users), np.empty(users), np.empty(users)
         loops = fast.chosen(self.columns.count)
-        for some, shown, columns, amount in self._points(more):
+        for some, columns, amount in self._points(more):
             if not (amount[0] >= 0).all():
                 return None
-            total = total.plus(*self._used(shown, columns, amount))
+            total = total.plus(*self._used(some, columns, amount))
             lose = self._lost_in_loops if loops else self._lost
-            less[some], lost[some], share[some] = lose(some, shown, columns, amount)
+            less[some], lost[some], share[some] = lose(some, columns, amount)
         left, error = total.left(question, self.columns)
         rest = PlaceRest(left, error, question.free, -question.free, np.zeros(users), share)
-        return PlaceSums(rest, np.zeros(0, np.int64), none, none, less, lost)
+        return PlaceSums(np.zeros(0, np.int64), none, none, rest, less, lost)
 
-    def _lost(
-        self, some: slice, shown: Shown, columns: Ints, amount: Floats
-    ) -> tuple[Floats, ...]:
+    def _lost(self, some: slice, columns: Ints, amount: Floats) -> tuple[Floats, ...]:
         """(n,) of a piece: `lessened`, what is lost on tasks then, and shares."""
-        size, servers = shown.tasks.shape
-        own = replace(
-            self.columns,
-            shape=(size, servers, self.columns.shape[2]),
-            demand=shown.users.demand,
-            eligible=None if self.columns.eligible is None else shown.users.placement,
-            tasks_unit=self.columns.tasks_unit[some],
-        )
+        own = self.columns.of_slice(some)
         question = replace(self.question, columns=own, log_w=self.question.log_w[some])
-        place = Place(columns, amount, self.price, self.value[:, some], self.passes.unit)
+        place = Place(columns, amount, self.price, self.value[:, some], self.unit)
         profit, error = own.profit(columns, place.price, place.value)
-        n = own.owner(columns)
-        share = np.asarray(np.bincount(n, amount[0], size), dtype=np.float64)
-        free = np.full(size, np.inf)
-        rest = PlaceRest(self.price[0], self.price[1], free, -free, np.zeros(size), share)
-        seen = PlaceSums(rest, columns, profit, error, None)
-        less = lessened(question, place, seen)
+        seen = Worth(columns, profit, error)
+        less, size = lessened(question, place, seen), question.users
+        share = np.asarray(np.bincount(own.owner(columns), amount[0], size), dtype=np.float64)
         return less, lost_on(question, place, seen, less), share
 
-    def _lost_in_loops(
-        self, some: slice, shown: Shown, columns: Ints, amount: Floats
-    ) -> tuple[Floats, ...]:
+    def _lost_in_loops(self, some: slice, columns: Ints, amount: Floats) -> tuple[Floats, ...]:
         """`_lost` by compiled loops."""
         from fairopt.certificates import filled_loop as loops
 
-        users, servers = shown.users, self.columns.shape[1]
-        value = self.value[:, some]
-        none = np.zeros(0)
+        own, servers, none = self.columns.of_slice(some), self.columns.shape[1], np.zeros(0)
+        value, price = self.value[:, some], (self.price / own.row_unit).reshape(2, servers, -1)
+        open_ = np.ones(own.shape[:2], dtype=bool) if own.eligible is None else own.eligible
         low = value[1][columns // servers]
         at = loops.LoopPoint(value[0], none, columns, none, low, amount)
-        price = (self.price / self.columns.row_unit).reshape(2, servers, -1)
-        found = loops.dear(users.demand, users.placement, price, at)
+        found = loops.dear(own.demand, open_, price, at)
         return found.less, found.eps, found.share
 
     def place(self, more: Floats) -> Place:
         """The point."""
         servers = self.columns.shape[1]
-        found = [(some.start * servers, *at) for some, _, *at in self._points(more)]
+        found = [(some.start * servers, *at) for some, *at in self._points(more)]
         return Place(
             np.concatenate([first + columns for first, columns, _ in found]),
             np.concatenate([amount for _, _, amount in found], axis=1),
             self.price,
             self.value,
-            self.passes.unit,
+            self.unit,
         )
 
 

@@ -120,7 +120,7 @@ class AlphaLadder(Best):
 
     def few(self) -> bool:
         """Whether there are so few pairs that every way may be tried."""
-        return len(self.question.pairs[0]) <= SMALL
+        return self.question.many <= SMALL
 
     def one_pool(self) -> bool:
         """One pool of all servers, asked once; whether its answer, if any, is enough."""
@@ -228,7 +228,7 @@ class AlphaLadder(Best):
             told = "" if found is None else found.told
             label = "prices, smoothed warily" if wary else "prices, smoothed"
             first = self.record(label, None if found is None else found.point, told)
-            many = len(self.question.pairs[0]) >= MANY_PAIRS
+            many = self.question.many >= MANY_PAIRS
             ended = found is not None and found.ended
             later = first is not None and ended and (many or sight(first.alloc) > self.gap)
             if not later:
