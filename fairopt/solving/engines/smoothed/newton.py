@@ -82,16 +82,18 @@ def applies(question: AlphaQuestion) -> bool:
 
 
 def follow(
-    question: AlphaQuestion, sample: int = SAMPLE, wary: bool = False
+    question: AlphaQuestion, sample: int = SAMPLE, wary: bool = False, straight: bool = False
 ) -> SmoothedFound | None:
     """The answer, or the nearest reached; None where no finite prices were found.
 
     wary : users keep tasks of their own in ties that many share too, if they move its prices.
+    straight : to the end of `closer` at once, without the passes that would settle prices before.
     """
     users, capacity = UsersRead.of(question)
+    end = CLOSER if straight else (LAST, path.CLOSE)
     with np.errstate(all="ignore"):
         try:
-            now, before = _solved(users, capacity, sample, wary)
+            now, before = _solved(users, capacity, sample, wary, end)
         except np.linalg.LinAlgError:
             return None
         return _found(question, users, capacity, now, before)
@@ -131,8 +133,10 @@ def _found(
     return SmoothedFound(point, before + now.iterations, passes, now, users.compiled)
 
 
-def _solved(users: UsersRead, capacity: Floats, sample: int, wary: bool) -> tuple[path.Where, int]:
-    """The end of the path, and the iterations of the sample."""
+def _solved(
+    users: UsersRead, capacity: Floats, sample: int, wary: bool, end: tuple[float, float]
+) -> tuple[path.Where, int]:
+    """The end of the path, at a tau and miss, and the iterations of the sample."""
     size = len(users)
     pick = np.arange(size)
     if size > 2 * sample:
@@ -141,7 +145,7 @@ def _solved(users: UsersRead, capacity: Floats, sample: int, wary: bool) -> tupl
     prices, none = ServerPrices.apart(begun.prices), _no_prices(users)
     told = Kinds(users, prices, begun.tau, none, None, begun.inverse, wary)
     first = path.Where(told, told.prices, begun.free, begun.tau)
-    return path.follow(first, capacity, LAST), begun.iterations + 1
+    return path.follow(first, capacity, *end), begun.iterations + 1
 
 
 @dataclass(frozen=True)
