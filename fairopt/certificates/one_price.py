@@ -84,9 +84,7 @@ class OnePrice:
     unit: float
 
     @classmethod
-    def of(
-        cls, question: Question, columns: Grid, answer: Given, price: Floats
-    ) -> OnePrice | None:
+    def of(cls, question: Question, columns: Grid, answer: Given, price: Floats) -> OnePrice | None:
         """What is best at the answer's prices, given anew, divided as the answer has it."""
         users, servers, resources = columns.shape
         factor, _, unit = values_of(question, answer)

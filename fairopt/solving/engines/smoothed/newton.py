@@ -31,6 +31,9 @@ SAMPLE, FEW_USERS = 20_000, 2_000
 """users of the sample, and users on which the first prices are found"""
 SAMPLED, EARLIEST, LAST = 40.0, 0.02, 2e-12
 """tau at the end of the sample's path, per user, but no smaller than this, and of the whole"""
+MORE, SECOND = 5, 4e-3
+"""users of a second sample, as many times the first, and tau at the end of its path: taken where
+there are twice as many, for passes over all of them take the longest while tau is large"""
 CLOSER = 2e-14, 1e-12
 """tau, and miss of a capacity, to which the path may go on"""
 FIRST = 0.5
@@ -142,6 +145,9 @@ def _solved(
     if size > 2 * sample:
         pick = np.random.default_rng(1).choice(size, sample, replace=False)
     begun = begin(users.some(pick), capacity, size)
+    if size > 2 * MORE * sample:
+        pick = np.random.default_rng(2).integers(0, size, MORE * sample)
+        begun = further(users.some(pick), capacity, size, begun)
     prices, none = ServerPrices.apart(begun.prices), _no_prices(users)
     told = Kinds(users, prices, begun.tau, none, None, begun.inverse, wary)
     first = path.Where(told, told.prices, begun.free, begun.tau)
@@ -166,12 +172,21 @@ def begin(users: UsersRead, capacity: Floats, size: int) -> Begun:
     free = free * size / len(few)
     if part == 1:
         return Begun(lam, free, FIRST, 0)
-    told = Kinds(users, ServerPrices.apart(lam), FIRST, _no_prices(users))
     last = max(SAMPLED / len(users), EARLIEST)
-    first = path.Where(told, told.prices, free * part, FIRST)
+    return further(users, capacity, size, Begun(lam, free, FIRST, 0), last)
+
+
+def further(
+    users: UsersRead, capacity: Floats, size: int, begun: Begun, last: float = SECOND
+) -> Begun:
+    """Prices from a sample of `size` users, from where others of them began, to a tau."""
+    part = len(users) / size
+    told = Kinds(users, ServerPrices.apart(begun.prices), begun.tau, _no_prices(users))
+    first = path.Where(told, told.prices, begun.free * part, begun.tau)
     now = path.follow(first, capacity * part, last, close=1e-2)
     inverse = None if now.inverse is None else now.inverse * part
-    return Begun(now.prices.all, now.free / part, now.tau, now.iterations + 1, inverse)
+    iterations = begun.iterations + now.iterations + 1
+    return Begun(now.prices.all, now.free / part, now.tau, iterations, inverse)
 
 
 def _no_prices(users: UsersRead) -> Floats | None:

@@ -113,11 +113,15 @@ class Single:
         found = np.zeros(len(self.users), bool)
         if self.lam is None:
             return found
-        most = np.abs(prices - self.lam).max(axis=0)
+        most, little = np.abs(prices - self.lam).max(axis=0), min(0.1, reach * (self.tau - tau))
+        # no cost changes by a larger part than any price of its server does
+        part = np.divide(most, self.lam, out=np.full(prices.shape, np.inf), where=self.lam > 0)
+        if np.where(most > 0, part, 0.0).max() * 2.2 < little:
+            return ~found
         for i, piece in self._pieces():
             demand = self.users.demand[piece].T
             part = (most @ demand) / (self.lam[i] @ demand)
-            found[self.order[piece]] = part * 2.2 < min(0.1, reach * (self.tau - tau))
+            found[self.order[piece]] = part * 2.2 < little
         return found
 
     def kept(self, which: Bools) -> Single:
