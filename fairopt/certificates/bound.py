@@ -67,7 +67,6 @@ def bound(
     if not _feasible(question, place, seen.rest):
         return nothing(question.users), np.inf
     here, users = seen.rest, question.users
-    columns = question.columns
     # a value that no column exceeds
     less = lessened(question, place, seen) if seen.less is None else seen.less
     if question.proves_nothing(place.value[0] - less):

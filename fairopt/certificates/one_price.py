@@ -1,15 +1,11 @@
-r"""Where all servers have the same prices: what an answer's own prices prove, and nothing is searched.
+r"""Where all servers have the same prices: what an answer's own prices prove, without a search.
 
 A user pays the same wherever it may run, so its value is known at any prices, to the last digit.
-What the answer's prices lack of the optimum's, its rows lack of being full: they are filled by a
-trifle more of every task, on each server the least change that fills it,
-
-.. math:: \delta_c = x_c \, a_c \cdot y_i, \qquad
-          \Big( \sum_{c\ on\ i} x_c \, a_c a_c^T \Big) y_i = \mathrm{left}_i
-
-and shares move by as little. The point is worked out in two passes over pieces of the users: what
-rows lack, then what is lost. So no array of all pairs is made, and each stays in the cache. What is
-found is believed of no pass: the sums of the second are those of any point (`bound`).
+What the answer's prices lack of the optimum's, its rows lack of being full: they are filled as
+`pooled` fills them, and shares move by as little. The point is worked out in two passes over pieces
+of the users: what rows lack, then what is lost. So no array of all pairs is made, and each stays in
+the cache. What is found is believed of no pass: the sums of the second are those of any point
+(`bound`).
 """
 
 from __future__ import annotations
@@ -25,9 +21,10 @@ from fairopt.certificates import dense, digits
 from fairopt.certificates.begun import values_of
 from fairopt.certificates.bound import bound, lost_on
 from fairopt.certificates.columns import Grid
+from fairopt.certificates.filled_rows import RowSums
 from fairopt.certificates.given import Given
 from fairopt.certificates.places import Place, PlaceRest, PlaceSums, Worth, lessened
-from fairopt.certificates.pooled import alike, grid
+from fairopt.certificates.pooled import alike, filling, grid
 from fairopt.certificates.question import Question
 from fairopt.certificates.search import SearchFound
 from fairopt.instance import Floats, Ints
@@ -36,11 +33,6 @@ USERS = 1 << 13
 """users of a piece, so that its arrays stay in the cache"""
 ROOM = 1e-6
 """a resource of which more than this part is left has no price"""
-SPARE, ROUNDED = 2.0**-84, 2.0**-44
-"""left free of a full row: a part of it, and of what it was short or overrun by before, as what
-fills it is rounded"""
-ADDED = 2.0**-51
-"""part of three floats by which their rounded sum may be wrong"""
 
 
 def at_one_price(question: Question, answer: Given, enough: float) -> SearchFound | None:
@@ -132,46 +124,51 @@ class OnePrice:
             columns = np.flatnonzero(high)
             yield some, columns, np.array([high.ravel()[columns], low.ravel()[columns]])
 
-    def _used(self, some: slice, columns: Ints, amount: Floats) -> tuple[Floats, ...]:
-        """(I, R) what tasks of a piece use: high, low and error."""
+    def _used(self, some: slice, columns: Ints, amount: Floats, body: Floats) -> RowSums:
+        """What tasks of a piece use, and the sum over them that `filling` asks for."""
         servers, pairs = self.columns.shape[1], self.columns.count
-        return dense.used(self.columns.demand[some], servers, columns, amount, pairs)
+        used = dense.used(self.columns.demand[some], servers, columns, amount, pairs)
+        high, low, error = used
+        return RowSums(high, low, error, body, 0.0, 0.0, np.inf)
+
+    def _left(self, total: RowSums) -> tuple[Floats, Floats]:
+        """(M,) what is left of rows, and its error."""
+        unit = self.columns.row_unit
+        high, low, error = (part.ravel() / unit for part in (total.high, total.low, total.error))
+        return self.columns.remaining(self.question.rhs, high, low, error)
 
     def _filling(self) -> Floats:
-        """(I, R) y, per unit of demand: what fills full rows, and those that are overrun."""
-        question, (_, servers, resources) = self.question, self.columns.shape
-        total, upper = Use.none(self.columns), np.triu_indices(resources)
-        each = np.zeros((servers, len(upper[0])))
+        """(I, R) y of `filling`, per unit of demand."""
+        (_, servers, resources), total = self.columns.shape, None
+        upper = np.triu_indices(resources)
         for some, x in self._tables():
             columns, need = np.flatnonzero(x), self.columns.demand[some]
-            total = total.plus(*self._used(some, columns, digits.of(x.ravel()[columns], 2)))
-            each += x.T @ (need[:, upper[0]] * need[:, upper[1]])
-        left, error = total.left(question, self.columns)
-        left = (left - SPARE * question.unit - 4 * error).reshape(servers, resources)
-        full = (self.price[0] > 0).reshape(servers, resources) | (left < 0)
-        left = np.where(full, left, 0.0)
-        left -= np.where(full, ROUNDED * np.abs(left).max(axis=1)[:, None], 0.0)
+            body = x.T @ (need[:, upper[0]] * need[:, upper[1]])
+            amount = digits.of(x.ravel()[columns], 2)
+            one = self._used(some, columns, amount, body)
+            total = one if total is None else total + one
+        assert total is not None  # there are many columns
         unit = self.columns.row_unit.reshape(servers, resources)
         body = np.zeros((servers, resources, resources))
-        body[:, upper[0], upper[1]] = body[:, upper[1], upper[0]] = each
+        body[:, upper[0], upper[1]] = body[:, upper[1], upper[0]] = total.slope
         body /= unit[:, :, None] * unit[:, None]
-        body *= full[:, :, None] & full[:, None]
-        y: Floats = (np.linalg.pinv(body, hermitian=True) @ left[:, :, None])[:, :, 0]
-        return y / unit
+        return filling(self.question, self.price[0], *self._left(total), body) / unit
 
     def _sums(self, more: Floats) -> PlaceSums | None:
         """The sums at the point; None where anybody has less than nothing."""
         question, users = self.question, self.question.users
-        total, none = Use.none(self.columns), np.zeros(0)
+        total, none = None, np.zeros(0)
         less, lost, share = np.empty(users), np.empty(users), np.empty(users)
         loops = fast.chosen(self.columns.count)
         for some, columns, amount in self._points(more):
             if not (amount[0] >= 0).all():
                 return None
-            total = total.plus(*self._used(some, columns, amount))
+            one = self._used(some, columns, amount, none)
+            total = one if total is None else total + one
             lose = self._lost_in_loops if loops else self._lost
             less[some], lost[some], share[some] = lose(some, columns, amount)
-        left, error = total.left(question, self.columns)
+        assert total is not None
+        left, error = self._left(total)
         rest = PlaceRest(left, error, question.free, -question.free, np.zeros(users), share)
         return PlaceSums(np.zeros(0, np.int64), none, none, rest, less, lost)
 
@@ -209,33 +206,6 @@ class OnePrice:
             self.value,
             self.unit,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Use:
-    """What tasks use of rows (I, R): high + low, wrong by at most error."""
-
-    high: Floats
-    low: Floats
-    error: Floats
-
-    @classmethod
-    def none(cls, columns: Grid) -> Use:
-        """Nothing."""
-        return cls(*np.zeros((3, *columns.shape[1:])))
-
-    def plus(self, high: Floats, low: Floats, error: Floats) -> Use:
-        """With what others use."""
-        total, lost = digits.exact_sum(self.high, high)
-        small = np.abs(self.low) + np.abs(low) + np.abs(lost)
-        return Use(total, (self.low + low) + lost, self.error + error + ADDED * small)
-
-    def left(self, question: Question, columns: Grid) -> tuple[Floats, Floats]:
-        """(M,) what is left of rows, and its error."""
-        high, low, error = (
-            part.ravel() / columns.row_unit for part in (self.high, self.low, self.error)
-        )
-        return columns.remaining(question.rhs, high, low, error)
 
 
 __all__ = ["at_one_price"]

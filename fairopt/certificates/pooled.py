@@ -9,7 +9,7 @@ keeps its part of that as the answer has it, moved until its full rows are full 
           \Big( \sum_{c\ on\ i} x_c \, a_c a_c^T \Big) y_i = \mathrm{left}_i
 
 Shares move by as little as rows were short, which the bound counts squared. Where all servers have
-one price (`at_one_price`) the answer's own prices are as good, and nothing is searched at all.
+one price (`one_price`) the answer's own prices are as good, and nothing is searched at all.
 Nothing that is found here is believed: the point is judged by `bound` as any other.
 """
 
@@ -20,7 +20,6 @@ from dataclasses import replace
 import numpy as np
 
 from fairopt.certificates import digits
-from fairopt.certificates.begun import values_of
 from fairopt.certificates.bound import bound
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.given import Given
@@ -34,8 +33,6 @@ MANY_COLUMNS, FEWER = 10_000, 4
 servers are few"""
 SAME_PRICE = 1e-7
 """part of the dearest in which two prices are told apart"""
-ROOM = 1e-6
-"""a resource of which more than this part is left has no price"""
 SPARE, ROUNDED = 2.0**-84, 2.0**-44
 """left free of a full row: a part of it, and of what it was short or overrun by before, as what
 fills it is rounded"""
@@ -140,10 +137,6 @@ def _together(question: Question, of: Ints, many: int) -> Question | None:
 def _filled(question: Question, columns: Grid, place: Place) -> Place:
     """The place with full rows, and those that are overrun, filled on each server."""
     here, (_, servers, resources) = rest(question, place), columns.shape
-    left = (here.left - SPARE * question.unit - 4 * here.left_error).reshape(servers, resources)
-    full = (place.price[0] > 0).reshape(servers, resources) | (left < 0)
-    left = np.where(full, left, 0.0)
-    left -= np.where(full, ROUNDED * np.abs(left).max(axis=1)[:, None], 0.0)
     body = np.zeros((servers, resources, resources))
     for some in _pieces(place):
         i, x, need = _needed(columns, place, some)
@@ -153,14 +146,32 @@ def _filled(question: Question, columns: Grid, place: Place) -> Place:
                 body[:, r, s] += np.bincount(i, part * need[s], servers)
     for r in range(resources):
         body[:, r:, r] = body[:, r, r:]
-    body *= full[:, :, None] & full[:, None]
-    y = (np.linalg.pinv(body, hermitian=True) @ left[:, :, None])[:, :, 0]
+    y = filling(question, place.price[0], here.left, here.left_error, body)
     amount = np.empty_like(place.amount)
     for some in _pieces(place):
         i, x, need = _needed(columns, place, some)
         more = x * sum(one * y[i, r] for r, one in enumerate(need))
         amount[:, some] = digits.plus(place.amount[:, some], more)
     return replace(place, amount=amount)
+
+
+def filling(question: Question, price: Floats, left: Floats, error: Floats, body: Floats) -> Floats:
+    """(I, R) y: a task is to become more by its demand times y, which fills full rows, and those
+    that are overrun.
+
+    Parameters
+    ----------
+    price, left, error : (M,) of rows. body : (I, R, R) of each server, the sum over its tasks of
+        their demand twice.
+    """
+    servers, resources = body.shape[:2]
+    short = (left - SPARE * question.unit - 4 * error).reshape(servers, resources)
+    full = (price > 0).reshape(servers, resources) | (short < 0)
+    short = np.where(full, short, 0.0)
+    short -= np.where(full, ROUNDED * np.abs(short).max(axis=1)[:, None], 0.0)
+    some = body * (full[:, :, None] & full[:, None])
+    found: Floats = (np.linalg.pinv(some, hermitian=True) @ short[:, :, None])[:, :, 0]
+    return found
 
 
 def _pieces(place: Place) -> list[slice]:
@@ -177,4 +188,4 @@ def _needed(columns: Grid, place: Place, some: slice) -> tuple[Ints, Floats, lis
     return i, place.amount[0][some], list(need.T.copy())
 
 
-__all__ = ["alike", "grid", "pooled"]
+__all__ = ["alike", "filling", "grid", "pooled"]

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from fairopt.instance.fields import Fields, Ints
+from fairopt.instance.fields import Bools, Fields, Ints
 
 
 def users_alike(inst: Fields) -> Ints:

@@ -128,12 +128,14 @@ class AlphaQuestion:
 class Point:
     """Tasks x (P,) or (N, I), money of rows (I, R) and limits (N,), up to a common factor.
 
-    The money of a row is its price times its pool, of a limit its price times the limit.
+    The money of a row is its price times its pool, of a limit its price times the limit. given :
+    whether x (N, I) is nobody else's, so that the answer takes it as it is, not a copy.
     """
 
     x: Floats
     rows: Floats
     limits: Floats
+    given: bool = False
 
     @classmethod
     def paid(cls, instance: Instance, x: Floats, price: RulePrices) -> Point:
@@ -143,7 +145,7 @@ class Point:
 
     def tasks(self, instance: Instance) -> Floats:
         """(N, I), made feasible exactly: each server's, then each user's, tasks scaled to fit."""
-        tasks = np.maximum(self.x, 0.0)
+        tasks = np.maximum(self.x, 0.0, out=self.x if self.given else None)
         if not np.isfinite(tasks.max(initial=0.0)):
             tasks[~np.isfinite(self.x)] = 0.0
         if tasks.ndim == 1:

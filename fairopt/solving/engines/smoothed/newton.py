@@ -131,7 +131,7 @@ def _found(
         limits[limited] = mu[limited] * users.limit[limited]
     if users.log_score is None:  # tasks were counted in shares
         tasks /= question.top_score[:, None]
-    point = Point(tasks, now.prices.all * capacity, limits)
+    point = Point(tasks, now.prices.all * capacity, limits, given=True)
     passes = now.passes / len(users)
     return SmoothedFound(point, before + now.iterations, passes, now, users.compiled)
 
