@@ -27,9 +27,9 @@ import numpy as np
 
 from fairopt.certificates import pulled
 from fairopt.certificates.losses import ends, loss_above
-from fairopt.certificates.places import ROUND, Place, PlaceRest, PlaceSums, lessened
+from fairopt.certificates.places import ROUND, Place, PlaceRest, PlaceSums, Worth, lessened
 from fairopt.certificates.question import Question
-from fairopt.instance import Bools, Floats, Ints
+from fairopt.instance import Floats, Ints
 
 TINY = 1e-280
 """part of all money that products of very small numbers may lose in floating point"""
@@ -67,20 +67,12 @@ def bound(
     if not _feasible(question, place, seen.rest):
         return nothing(question.users), np.inf
     here, users = seen.rest, question.users
-    columns = question.columns
-    tasks = int(np.count_nonzero(seen.held < columns.count))
-    held, profit, error = seen.held[:tasks], seen.profit[:tasks], seen.profit_error[:tasks]
     # a value that no column exceeds
     less = lessened(question, place, seen) if seen.less is None else seen.less
     if question.proves_nothing(place.value[0] - less):
         return nothing(users), np.inf
     value = np.maximum(place.value[0] - less, 0.0)
-    eps = np.zeros(users)
-    mine = place.columns < columns.count
-    n = columns.owner(held)
-    lost = less[n] * columns.worth(held)
-    dear = np.maximum(lost - profit, 0.0) + error + ROUND * lost
-    eps += np.bincount(n, place.amount[0][mine] * dear, users)
+    eps = lost_on(question, place, seen, less) + (0.0 if seen.lost is None else seen.lost)
     log_t, end = question.log_best(np.log(value), place.log_unit)
     t0 = np.exp(log_t)
     log_m = question.log_w - place.log_unit + (1 - question.alpha) * log_t
@@ -93,7 +85,7 @@ def bound(
         given_up, shared[question.pulls.rows] = _pulled(question, place, here)
         eps += given_up
     if len(question.low):
-        shared = np.append(shared, _flows(question, place, seen, tasks, mine))
+        shared = np.append(shared, _flows(question, place, seen))
     if part is None:
         whole = eps.sum() + shared.sum() + (TINY if place.price[0].any() else 0.0)
         each = np.full(users, whole)
@@ -122,6 +114,18 @@ def bound(
     below = np.where((end < 0) | fixed, 0.0, below)
     above = np.where((end > 0) | fixed, 0.0, above)
     return _told(np.log(share), below, above), float(whole)
+
+
+def lost_on(question: Question, place: Place, seen: Worth, less: Floats) -> Floats:
+    """(N,) what users lose on tasks they hold, where a unit of share is worth less (N,) less."""
+    columns = question.columns
+    mine = place.columns < columns.count
+    tasks = int(np.count_nonzero(seen.held < columns.count))
+    held, profit, error = seen.held[:tasks], seen.profit[:tasks], seen.profit_error[:tasks]
+    n = columns.owner(held)
+    lost = less[n] * columns.worth(held)
+    dear = np.maximum(lost - profit, 0.0) + error + ROUND * lost
+    return np.asarray(np.bincount(n, place.amount[0][mine] * dear, question.users), np.float64)
 
 
 def _told(log_share: Floats, below: Floats, above: Floats) -> Proved:
@@ -224,12 +228,13 @@ def _counted(question: Question, place: Place, here: PlaceRest) -> Floats:
     return np.where(question.base > 0, here.above_least, here.share)
 
 
-def _flows(question: Question, place: Place, seen: PlaceSums, tasks: int, mine: Bools) -> Floats:
+def _flows(question: Question, place: Place, seen: PlaceSums) -> Floats:
     """(F,) what money would flow where there is room for it."""
-    y, drift = place.amount[0][~mine], seen.profit[tasks:]
+    tasks = question.columns.count
+    y, drift = place.amount[0][place.columns >= tasks], seen.profit[seen.held >= tasks]
     room = np.where(drift > 0, question.high - y, y - question.low)
     # beyond what rounding hides: where two nodes lend without bound their prices are the same
     return np.where(drift == 0, 0.0, np.abs(drift) * np.maximum(room, 0.0) * (1 + ROUND))
 
 
-__all__ = ["Proved", "bound", "nothing"]
+__all__ = ["Proved", "bound", "lost_on", "nothing"]

@@ -126,8 +126,7 @@ class Grid:
             part.ravel() / self.row_unit[:rows]
             for part in used(self.demand, servers, columns, amount)
         )
-        left, wrong = digits.exact_sum(rhs[:rows], -high)
-        shared = left + (wrong - low), error + digits.SURE * np.abs(rhs[:rows])
+        shared = self.remaining(rhs[:rows], high, low, error)
         if not len(self.limited):
             return shared
         owner, at = self.owner(columns), np.full(self.shape[0], -1)
@@ -136,6 +135,14 @@ class Grid:
         k, unit = at[owner[own]], self.tasks_unit[owner[own]]
         own_rows = digits.remainders(rhs[rows:], k, unit / self.row_unit[rows + k], amount[:, own])
         return (np.concatenate([shared[0], own_rows[0]]), np.concatenate([shared[1], own_rows[1]]))
+
+    def remaining(
+        self, rhs: Floats, high: Floats, low: Floats, error: Floats
+    ) -> tuple[Floats, Floats]:
+        """What is left of rows when high + low of them is used, known but for an error; with its
+        error."""
+        left, wrong = digits.exact_sum(rhs, -high)
+        return left + (wrong - low), error + digits.SURE * np.abs(rhs)
 
     def profit(self, columns: Ints, price: Floats, value: Floats) -> tuple[Floats, Floats]:
         """(K,) what tasks are worth at values (k, N) less their cost at prices (k, M), and its
@@ -176,6 +183,14 @@ class Grid:
             self.tasks_unit[n],
         )
         return (n[:, None] * self.shape[1] + i).ravel(), found, at
+
+    def of_slice(self, users: slice) -> Grid:
+        """The columns of users who stand together, views of these; no limits."""
+        open_ = None if self.eligible is None else self.eligible[users]
+        score = None if self.score is None else self.score[users]
+        demand, unit = self.demand[users], self.tasks_unit[users]
+        shape = (len(unit), *self.shape[1:])
+        return Grid(shape, demand, self.row_unit, score, open_, self.limited[:0], unit)
 
     def cost(self, price: Floats) -> Floats:
         """(P,) price of a task of each column, for prices (M,); inf where not eligible."""

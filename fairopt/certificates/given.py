@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +15,13 @@ from fairopt.certificates.asking import kept_rows
 from fairopt.certificates.columns import Columns, Grid
 from fairopt.certificates.fitted import fitted
 from fairopt.certificates.question import Question
-from fairopt.formulas import welfare
+from fairopt.formulas import rows, welfare
 from fairopt.instance import Floats, Ints, remembered
 
 USERS = 1 << 13
 """users at once, so that arrays stay in the cache"""
+MANY_PAIRS = 1 << 20
+"""pairs of a grid from which an answer lists its columns only when they are asked for"""
 LEAST_SHARE = 1e-9
 """a share below this part of what the user could have alone counts, and pulls, as that"""
 
@@ -36,6 +40,51 @@ class Given:
     share: Floats
     log_money: float = 0.0
 
+    def table(self, users: slice, servers: int) -> Floats:
+        """(n, I) the tasks of some users of a grid."""
+        a, b = np.searchsorted(self.held, (users.start * servers, users.stop * servers))
+        found = np.zeros((users.stop - users.start) * servers)
+        found[self.held[a:b] - users.start * servers] = self.x[a:b]
+        return found.reshape(-1, servers)
+
+
+class GridGiven(Given):
+    """An answer on very many pairs, which lists its columns when it is asked for them: that takes
+    twice the memory of its tasks, and passes over users read these as they are (`one_price`)."""
+
+    tasks: Floats
+    unit: Floats
+
+    @classmethod
+    def of(cls, tasks: Floats, unit: Floats, **others: Any) -> GridGiven:
+        """Tasks (N, I) as an answer has them, (N,) their units; `others`: what else is `Given`."""
+        found = cls.__new__(cls)
+        vars(found).update(others, tasks=tasks, unit=unit)
+        return found
+
+    @cached_property
+    def held(self) -> Ints:
+        """(K,)."""
+        return np.flatnonzero(self.tasks)
+
+    @cached_property
+    def x(self) -> Floats:
+        """(K,)."""
+        found: Floats = self.tasks.ravel()[self.held]
+        found /= self.unit[self.held // self.tasks.shape[1]]
+        return found
+
+    def listed(self) -> Given:
+        """With its columns listed, and nothing else."""
+        return Given(self.held, self.x, self.y, self.price, self.share, self.log_money)
+
+    def table(self, users: slice, servers: int) -> Floats:
+        """(n, I)."""
+        if "tasks" not in vars(self):  # made by `replace`, with columns of its own
+            return super().table(users, servers)
+        found: Floats = self.tasks[users] / self.unit[users, None]
+        return found
+
 
 def given(alloc: Allocation, question: Question) -> Given:
     """The answer: its tasks where eligible and above 0, its prices, 0 for those it does not have.
@@ -44,7 +93,7 @@ def given(alloc: Allocation, question: Question) -> Given:
     """
     columns = question.columns
     if isinstance(columns, Grid):
-        held, x, share = _of_grid(question, alloc.held)
+        share = _shares(question, alloc.held)
         price = np.concatenate(
             [
                 numbers(alloc.prices, alloc.instance.pool.size),
@@ -64,6 +113,16 @@ def given(alloc: Allocation, question: Question) -> Given:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         price, first = _divided(price)
         price, second = _divided(price * question.row_unit)
+    if isinstance(columns, Grid):
+        lists = GridGiven.of(
+            alloc.held,
+            question.tasks_unit,
+            y=question.low,
+            price=price,
+            share=share,
+            log_money=first + second,
+        )
+        return lists if columns.count >= MANY_PAIRS else lists.listed()
     found = Given(held, x, _flows(question, held, x), price, share, first + second)
     return found if question.pulls is None else _pulled(question, found)
 
@@ -74,21 +133,16 @@ def read(alloc: Allocation, question: Question) -> Given:
     return found
 
 
-def _of_grid(question: Question, tasks: Floats) -> tuple[Ints, Floats, Floats]:
-    """The columns (K,) of a table of tasks that hold some, how many, and (N,) shares."""
-    columns, (users, servers) = question.columns, tasks.shape
-    held = np.empty(np.count_nonzero(tasks), dtype=np.int64)
-    x, share, end = np.empty(len(held)), np.empty(users), 0
-    for a in range(0, users, USERS):
-        some = tasks[a : a + USERS].ravel()
-        at = np.flatnonzero(some)
-        start, end = end, end + len(at)
-        n = at // servers
-        held[start:end] = at + a * servers
-        x[start:end] = some[at] / question.tasks_unit[a : a + USERS][n]
-        own = columns.worth(held[start:end]) * x[start:end]
-        share[a : a + USERS] = np.bincount(n, own, min(USERS, users - a))
-    return held, x, share
+def _shares(question: Question, tasks: Floats) -> Floats:
+    """(N,) shares of a table of tasks."""
+    score, share = question.columns.score, np.empty(len(tasks))
+    for a in range(0, len(tasks), USERS):
+        some = slice(a, a + USERS)
+        x = tasks[some] / question.tasks_unit[some, None]
+        if score is not None:
+            x = np.multiply(score[some], x, out=np.zeros(x.shape), where=x != 0)
+        share[some] = rows.total(x)
+    return share
 
 
 def _pulled(question: Question, answer: Given) -> Given:
@@ -190,4 +244,4 @@ def named(question: Question, price: Floats, alloc: Allocation) -> dict[str, Flo
     }
 
 
-__all__ = ["Given", "flows", "given", "named", "read"]
+__all__ = ["Given", "GridGiven", "flows", "given", "named", "read"]

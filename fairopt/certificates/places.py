@@ -62,19 +62,29 @@ class PlaceRest:
 
 
 @dataclass(frozen=True)
-class PlaceSums:
-    """A place's `rest`, and what columns are worth less their cost.
+class Worth:
+    """What columns are worth less their cost.
 
     held : (K,) the columns held, all flows among them, in order. profit, profit_error : (K,).
-    less : (N,) what a unit of share is worth more than it costs on some column, at most; None where
-        that is not asked for.
     """
 
-    rest: PlaceRest
     held: Ints
     profit: Floats
     profit_error: Floats
+
+
+@dataclass(frozen=True)
+class PlaceSums(Worth):
+    """The same, and a place's `rest`.
+
+    less : (N,) what a unit of share is worth more than it costs on some column, at most; None where
+        that is not asked for. lost : (N,) what users lose on columns that are held, but not named
+        here, as they were passed over in pieces; None: on none.
+    """
+
+    rest: PlaceRest
     less: Floats | None
+    lost: Floats | None = None
 
 
 def rest(question: Question, place: Place) -> PlaceRest:
@@ -117,14 +127,14 @@ def first_sums(question: Question, place: Place) -> PlaceSums:
     held, pulls = place.columns, question.pulls
     if pulls is None and len(held) > KEPT:
         none = np.zeros(0)
-        return PlaceSums(rest(question, place), held[:0], none, none, None)
+        return PlaceSums(held[:0], none, none, rest(question, place), None)
     # of rows with pulls e q - z
     drawn = None if pulls is None else (pulls.rows, pulls.give(place.log_unit))
     dear = np.concatenate([place.price, place.value], axis=1)
     (left, wrong), (profit, error) = both(
         question.columns, question.rhs, held, place.amount, dear, drawn
     )
-    return PlaceSums(_with_shares(question, place, left, wrong), held, profit, error, None)
+    return PlaceSums(held, profit, error, _with_shares(question, place, left, wrong), None)
 
 
 def sums(
@@ -141,11 +151,11 @@ def sums(
         held = np.concatenate([held[held < columns.count], flows])
     if not np.array_equal(seen.held, held):
         profit, error = columns.profit(held, place.price, place.value)
-        seen = PlaceSums(seen.rest, held, profit, error, None)
+        seen = PlaceSums(held, profit, error, seen.rest, None)
     return seen if alone else replace(seen, less=lessened(question, place, seen))
 
 
-def lessened(question: Question, place: Place, seen: PlaceSums) -> Floats:
+def lessened(question: Question, place: Place, seen: Worth) -> Floats:
     """(N,) by how much the value is too large for some column, rounded up; of those that are
     neither held nor near enough it is not."""
     columns = question.columns
@@ -171,4 +181,4 @@ def _raise(question: Question, found: Floats, columns: Ints, more: Floats) -> No
     np.maximum.at(found, question.columns.owner(columns), more / worth * (1 + ROUND))
 
 
-__all__ = ["ROUND", "Place", "PlaceRest", "PlaceSums", "lessened", "rest", "sums"]
+__all__ = ["ROUND", "Place", "PlaceRest", "PlaceSums", "Worth", "lessened", "rest", "sums"]

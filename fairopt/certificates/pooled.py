@@ -9,7 +9,7 @@ keeps its part of that as the answer has it, moved until its full rows are full 
           \Big( \sum_{c\ on\ i} x_c \, a_c a_c^T \Big) y_i = \mathrm{left}_i
 
 Shares move by as little as rows were short, which the bound counts squared. Where all servers have
-one price (`at_one_price`) the answer's own prices are as good, and nothing is searched at all.
+one price (`one_price`) the answer's own prices are as good, and nothing is searched at all.
 Nothing that is found here is believed: the point is judged by `bound` as any other.
 """
 
@@ -20,7 +20,6 @@ from dataclasses import replace
 import numpy as np
 
 from fairopt.certificates import digits
-from fairopt.certificates.begun import values_of
 from fairopt.certificates.bound import bound
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.given import Given
@@ -34,8 +33,6 @@ MANY_COLUMNS, FEWER = 10_000, 4
 servers are few"""
 SAME_PRICE = 1e-7
 """part of the dearest in which two prices are told apart"""
-ROOM = 1e-6
-"""a resource of which more than this part is left has no price"""
 SPARE, ROUNDED = 2.0**-84, 2.0**-44
 """left free of a full row: a part of it, and of what it was short or overrun by before, as what
 fills it is rounded"""
@@ -43,22 +40,12 @@ PIECE = 1 << 14
 """columns at once"""
 
 
-def at_one_price(question: Question, answer: Given, enough: float) -> SearchFound | None:
-    """What the point of `_at_prices` proves, if its bound is `enough`; None if it is not, or
-    servers have several prices."""
-    columns = _grid(question)
-    if columns is None or columns.score is not None or _alike(columns, answer.price)[1] > 1:
-        return None
-    best = _at_prices(question, columns, answer)
-    return None if best is None else _judged(question, columns, best, enough)
-
-
 def pooled(question: Question, answer: Given, enough: float) -> SearchFound | None:
     """What the point proves, if its bound is `enough`; None if it is not, or prices are many."""
-    columns = _grid(question)
+    columns = grid(question)
     if columns is None:
         return None
-    of, many = _alike(columns, answer.price)
+    of, many = alike(columns, answer.price)
     if FEWER * many > columns.shape[1]:
         return None
     held = answer.held
@@ -92,31 +79,6 @@ def pooled(question: Question, answer: Given, enough: float) -> SearchFound | No
     return _judged(question, columns, begun, enough)
 
 
-def _at_prices(question: Question, columns: Grid, answer: Given) -> Place | None:
-    """Where all servers have one price: what is best there, divided as the answer has it. None
-    where somebody pays or has nothing.
-
-    A user pays the same wherever it may run, so its value is known at any prices, to the last
-    digit; and what the answer's prices lack of the optimum's, rows lack of being full. So nothing
-    has to be searched: where that is little, filling the rows moves shares by as little.
-    """
-    factor, _, unit = values_of(question, answer)
-    each = (answer.price / columns.row_unit).reshape(-1, columns.shape[2])[0] * factor
-    whole = (question.rhs * columns.row_unit).reshape(-1, columns.shape[2]).sum(axis=0)
-    each[answer.share @ columns.demand < (1 - ROOM) * whole] = 0.0  # hardly any price, by rounding
-    price = digits.of(np.tile(each, columns.shape[1]) * columns.row_unit, 2)
-    cost, held = columns.demand @ each, answer.held
-    if not (np.isfinite(cost) & (cost > 0) & (answer.share > 0)).all():
-        return None
-    n = columns.owner(held)
-    at = np.searchsorted(n, np.arange(question.users))  # its first column
-    lacks, _ = columns.profit(held[at], price, digits.of(cost, 2))
-    value = np.array(digits.exact_sum(cost, -lacks))
-    log_t, _ = question.log_best(np.log(value[0]), unit)
-    x = answer.x * (np.exp(log_t) / answer.share)[n]
-    return Place(held, digits.of(x, 2), price, value, unit)
-
-
 def _judged(question: Question, columns: Grid, begun: Place, enough: float) -> SearchFound | None:
     """What the place with its rows filled proves, if that is enough."""
     place = _filled(question, columns, begun)
@@ -125,7 +87,7 @@ def _judged(question: Question, columns: Grid, begun: Place, enough: float) -> S
     return SearchFound(proved, place, eps) if worst <= enough else None
 
 
-def _grid(question: Question) -> Grid | None:
+def grid(question: Question) -> Grid | None:
     """The columns, where they are many, and nothing but servers stops users."""
     columns = question.columns
     if not isinstance(columns, Grid) or columns.count < MANY_COLUMNS or columns.demand.ndim > 2:
@@ -134,7 +96,7 @@ def _grid(question: Question) -> Grid | None:
     return columns if free else None
 
 
-def _alike(columns: Grid, price: Floats) -> tuple[Ints, int]:
+def alike(columns: Grid, price: Floats) -> tuple[Ints, int]:
     """(I,) which prices each server has, and how many there are."""
     each = (price / columns.row_unit).reshape(-1, columns.shape[2])
     told = np.rint(each / (SAME_PRICE * max(float(each.max(initial=0.0)), 1e-300)))
@@ -175,10 +137,6 @@ def _together(question: Question, of: Ints, many: int) -> Question | None:
 def _filled(question: Question, columns: Grid, place: Place) -> Place:
     """The place with full rows, and those that are overrun, filled on each server."""
     here, (_, servers, resources) = rest(question, place), columns.shape
-    left = (here.left - SPARE * question.unit - 4 * here.left_error).reshape(servers, resources)
-    full = (place.price[0] > 0).reshape(servers, resources) | (left < 0)
-    left = np.where(full, left, 0.0)
-    left -= np.where(full, ROUNDED * np.abs(left).max(axis=1)[:, None], 0.0)
     body = np.zeros((servers, resources, resources))
     for some in _pieces(place):
         i, x, need = _needed(columns, place, some)
@@ -188,14 +146,32 @@ def _filled(question: Question, columns: Grid, place: Place) -> Place:
                 body[:, r, s] += np.bincount(i, part * need[s], servers)
     for r in range(resources):
         body[:, r:, r] = body[:, r, r:]
-    body *= full[:, :, None] & full[:, None]
-    y = (np.linalg.pinv(body, hermitian=True) @ left[:, :, None])[:, :, 0]
+    y = filling(question, place.price[0], here.left, here.left_error, body)
     amount = np.empty_like(place.amount)
     for some in _pieces(place):
         i, x, need = _needed(columns, place, some)
         more = x * sum(one * y[i, r] for r, one in enumerate(need))
         amount[:, some] = digits.plus(place.amount[:, some], more)
     return replace(place, amount=amount)
+
+
+def filling(question: Question, price: Floats, left: Floats, error: Floats, body: Floats) -> Floats:
+    """(I, R) y: a task is to become more by its demand times y, which fills full rows, and those
+    that are overrun.
+
+    Parameters
+    ----------
+    price, left, error : (M,) of rows. body : (I, R, R) of each server, the sum over its tasks of
+        their demand twice.
+    """
+    servers, resources = body.shape[:2]
+    short = (left - SPARE * question.unit - 4 * error).reshape(servers, resources)
+    full = (price > 0).reshape(servers, resources) | (short < 0)
+    short = np.where(full, short, 0.0)
+    short -= np.where(full, ROUNDED * np.abs(short).max(axis=1)[:, None], 0.0)
+    some = body * (full[:, :, None] & full[:, None])
+    found: Floats = (np.linalg.pinv(some, hermitian=True) @ short[:, :, None])[:, :, 0]
+    return found
 
 
 def _pieces(place: Place) -> list[slice]:
@@ -212,4 +188,4 @@ def _needed(columns: Grid, place: Place, some: slice) -> tuple[Ints, Floats, lis
     return i, place.amount[0][some], list(need.T.copy())
 
 
-__all__ = ["at_one_price", "pooled"]
+__all__ = ["alike", "filling", "grid", "pooled"]

@@ -21,8 +21,9 @@ from fairopt.certificates.bound import Proved
 from fairopt.certificates.given import Given
 from fairopt.certificates.in_passes import in_passes
 from fairopt.certificates.lighter import lighter, log_spent
+from fairopt.certificates.one_price import at_one_price
 from fairopt.certificates.places import ROUND, Place
-from fairopt.certificates.pooled import at_one_price, pooled
+from fairopt.certificates.pooled import pooled
 from fairopt.certificates.question import Question
 from fairopt.certificates.search import ENOUGH, ROOMS, STEPS, SearchFound, search
 from fairopt.certificates.tolerance import TOLERANCE

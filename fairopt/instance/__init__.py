@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import frames, html
-from fairopt.instance.alike import grouped, joined
+from fairopt.instance.alike import grouped, joined, together
 from fairopt.instance.faults import (
     already_faults,
     curve_faults,
@@ -32,6 +32,9 @@ from fairopt.instance.rules.resolved import given_rules
 from fairopt.instance.rules.resolved import restricted as own_restricted
 from fairopt.instance.sealing import frozen, is_sealed, sealed
 from fairopt.instance.shaped import already, curve, named, on_server, shaped
+
+FIRST = 1_000
+"""users who are asked first whether they join all servers"""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -216,7 +219,7 @@ class Instance(Fields):
         # what is promised to some is taken from others
         if self.unknown("parts"):
             return [(np.arange(users), np.flatnonzero(self.eligible.any(axis=0)))]
-        if self.everywhere:
+        if self.everywhere or together(self.eligible[:FIRST]):
             return [(np.arange(users), np.arange(servers))]
         n, i = self.pairs
         # a user joins all its servers to its first one

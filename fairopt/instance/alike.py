@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from fairopt.instance.fields import Fields, Ints
+from fairopt.instance.fields import Bools, Fields, Ints
 
 
 def users_alike(inst: Fields) -> Ints:
@@ -102,6 +102,17 @@ def _numbered(keys: Iterable[Hashable]) -> Ints:
     """A number for each key, equal ones alike, in order of appearance."""
     seen: dict[Hashable, int] = {}
     return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)
+
+
+def together(eligible: Bools) -> bool:
+    """Whether these users (n, I) join all servers: then no server is apart, whoever else there
+    is."""
+    reached = np.arange(eligible.shape[1]) == 0
+    while True:
+        more = reached | eligible[eligible[:, reached].any(axis=1)].any(axis=0)
+        if np.array_equal(more, reached):
+            return bool(reached.all())
+        reached = more
 
 
 def joined(a: Ints, b: Ints, size: int) -> Ints:

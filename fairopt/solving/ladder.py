@@ -121,7 +121,7 @@ class AlphaLadder(Best):
 
     def few(self) -> bool:
         """Whether there are so few pairs that every way may be tried."""
-        return self.instance.placement.size <= SMALL or len(self.question.pairs[0]) <= SMALL
+        return self.instance.placement.size <= SMALL or self.question.many <= SMALL
 
     def one_pool(self) -> bool:
         """One pool of all servers, asked once; whether its answer, if any, is enough."""
@@ -222,14 +222,21 @@ class AlphaLadder(Best):
         yet, closer.
 
         To go closer takes less than to search for the optimum nearby, and mostly makes that
-        needless. So where the judge would have to search, both answers are there before it does.
+        needless. So where the judge would have to search, both answers are there before it does;
+        of very many pairs it always would, and the path goes there at once.
         """
+        if self.question.many >= MANY_PAIRS:
+            found = smoothed.follow(self.question, straight=True)
+            told = "" if found is None else found.told
+            self.judge("prices, smoothed", None if found is None else found.point, told)
+            if self.enough():
+                return True
         for wary in (False, True):
             found = smoothed.follow(self.question, wary=wary)
             told = "" if found is None else found.told
             label = "prices, smoothed warily" if wary else "prices, smoothed"
             first = self.record(label, None if found is None else found.point, told)
-            many = len(self.question.pairs[0]) >= MANY_PAIRS
+            many = self.question.many >= MANY_PAIRS
             ended = found is not None and found.ended
             later = first is not None and ended and (many or sight(first.alloc) > self.gap)
             if not later:

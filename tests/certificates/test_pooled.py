@@ -7,7 +7,8 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates.given import given
-from fairopt.certificates.pooled import MANY_COLUMNS, at_one_price, pooled
+from fairopt.certificates.one_price import at_one_price
+from fairopt.certificates.pooled import MANY_COLUMNS, pooled
 from fairopt.certificates.proof import asked
 from fairopt.certificates.search import search
 

@@ -73,6 +73,11 @@ class AlphaQuestion:
         """Users (P,) and servers (P,) of the eligible pairs."""
         return self.instance.pairs
 
+    @cached_property
+    def many(self) -> int:
+        """P."""
+        return int(np.count_nonzero(self.instance.eligible))
+
     @property
     def use(self) -> Floats:
         """(P, R) part of the row's capacity that one task of the pair uses."""
@@ -123,12 +128,14 @@ class AlphaQuestion:
 class Point:
     """Tasks x (P,) or (N, I), money of rows (I, R) and limits (N,), up to a common factor.
 
-    The money of a row is its price times its pool, of a limit its price times the limit.
+    The money of a row is its price times its pool, of a limit its price times the limit. given :
+    whether x (N, I) is nobody else's, so that the answer takes it as it is, not a copy.
     """
 
     x: Floats
     rows: Floats
     limits: Floats
+    given: bool = False
 
     @classmethod
     def paid(cls, instance: Instance, x: Floats, price: RulePrices) -> Point:
@@ -138,13 +145,13 @@ class Point:
 
     def tasks(self, instance: Instance) -> Floats:
         """(N, I), made feasible exactly: each server's, then each user's, tasks scaled to fit."""
-        tasks = np.maximum(self.x, 0.0)
+        tasks = np.maximum(self.x, 0.0, out=self.x if self.given else None)
         if not np.isfinite(tasks.max(initial=0.0)):
             tasks[~np.isfinite(self.x)] = 0.0
         if tasks.ndim == 1:
             tasks, given = np.zeros(instance.shape[:2]), tasks
             tasks[instance.pairs] = given
-        return fitted(instance, tasks)
+        return fitted(instance, tasks, own=True)
 
     def prices(self, instance: Instance) -> tuple[Floats, Floats]:
         """Prices per unit (I, R) and per task allowed (N,), up to a common factor."""
@@ -155,17 +162,18 @@ class Point:
         return rows / pool, limits / np.where(limited, instance.limit, 1.0)
 
 
-def fitted(instance: Instance, tasks: Floats, within: float = 0.0) -> Floats:
+def fitted(instance: Instance, tasks: Floats, within: float = 0.0, own: bool = False) -> Floats:
     """Tasks (N, I) scaled to fit, server by server, then user by user; not where within reach. The
-    same array where nothing is scaled."""
+    same array where nothing is scaled, or where it is the caller's `own`."""
     pool = np.where(instance.pool > 0, instance.pool, 1.0)
-    over = (instance.used(tasks) / pool).max(axis=1)
+    over, into = (instance.used(tasks) / pool).max(axis=1), tasks if own else None
     if (over > 1 + within).any():
-        tasks = tasks / np.where(over > 1 + within, over, 1.0)
+        tasks = np.divide(tasks, np.where(over > 1 + within, over, 1.0), out=into)
     if np.isfinite(instance.limit).any():
         over = tasks.sum(axis=1) / instance.limit
         if (over > 1 + within).any():
-            tasks = tasks / np.where(over > 1 + within, over, 1.0)[:, None]
+            factor = np.where(over > 1 + within, over, 1.0)
+            tasks = np.divide(tasks, factor[:, None], out=into)
     return tasks
 
 

@@ -115,12 +115,15 @@ def _differ(blocks: Sequence[NDArray[Any]], groups: Groups, axis: int) -> Bools:
     """(K,) whether a line differs from the first of its group."""
     like = groups.first[groups.of]
     found = np.zeros(len(like), bool)
-    if axis == 1:
-        for block in blocks:
-            for line in block:
-                found |= line != line[like]
-        return found
     others = np.flatnonzero(like != np.arange(len(like)))
+    if axis == 1:
+        first = like[others]
+        for block in blocks:
+            step = max(1, BLOCK // max(len(others), 1))
+            for begin in range(0, len(block), step):
+                lines = block[begin : begin + step]
+                found[others] |= (lines[:, others] != lines[:, first]).any(axis=0)
+        return found
     for block in blocks:
         step = max(1, BLOCK // max(block.shape[1], 1))
         for begin in range(0, len(others), step):

@@ -77,4 +77,7 @@ def test_users_not_told_again_are_where_they_would_be_told_to_be() -> None:
     np.testing.assert_allclose(after.tasks(moved, 2e-4), anew.tasks(moved, 2e-4), rtol=1e-13)
     # prices that move far: everybody is told again
     far = ServerPrices.apart(lam * rng.uniform(0.5, 1.5, lam.shape))
-    assert not len(before.settled.quiet(far.all, 60.0, 2e-4).nonzero()[0])
+    ((_, settled),) = before.settled
+    assert not settled.quiet(far.all, 60.0, 2e-4).any()
+    # so little that it is seen of nobody in particular
+    assert settled.quiet(lam * (1 + 1e-9), 60.0, 2e-4).all()

@@ -83,15 +83,16 @@ def attempt(question: AlphaQuestion) -> tuple[Point | None, str]:
     """The same, and why there is none."""
     inst = question.instance
     total = inst.pool.sum(axis=0)
-    demand = inst.demand / total
-    unit = question.top_score
     with np.errstate(all="ignore"):
-        log_w = question.log_w + (1 - question.alpha) * np.log(unit)
-        found = _found(inst.pool, demand, log_w, question.alpha, inst.eligible)
+        log_w = question.log_w
+        if question.alpha != 1:
+            log_w = log_w + (1 - question.alpha) * np.log(question.top_score)
+        found = _found(inst.pool, inst.demand, log_w, question.alpha, inst.eligible)
     if isinstance(found, str):
         return None, found
     tasks, price = found
-    return Point(tasks, price * (inst.pool / total), np.zeros(inst.shape[0])), ""
+    rows = price * (inst.pool / total)
+    return Point(tasks, rows, np.zeros(inst.shape[0]), given=True), ""
 
 
 def _found(
@@ -101,7 +102,7 @@ def _found(
     order = np.random.default_rng(1).permutation(len(demand))
     sizes = [few for few in SAMPLES if 2 * few < len(demand)]
     pieces = [np.sort(order[:size]) for size in sizes] + [np.arange(len(demand))]
-    first = _prices(demand[pieces[0]], log_w[pieces[0]], alpha)
+    first = _prices(demand[pieces[0]] / pool.sum(axis=0), log_w[pieces[0]], alpha)
     if first is None:
         return f"no prices of one pool for {len(pieces[0]):,} users"
     kept = first.price > first.free
@@ -127,10 +128,11 @@ def _divided(
     """The same, with resources `kept` (R,) used in proportion, or which others are overrun then: on
     samples first, whose prices and division begin the rest. A sample that cannot be divided ends
     it only where it is far from it: all users may have the mixes that a sample lacks."""
-    theta, curved, share = None, None, pool / pool.sum(axis=0)
+    theta, curved, total = None, None, pool.sum(axis=0)
+    share = pool / total
     for at in pieces:
         size, last = len(at), len(at) == len(demand)
-        mine = demand if last else demand[at]
+        mine = (demand if last else demand[at]) / total
         prices = _prices(mine, log_w[at], alpha, prices)
         if prices is None:
             return f"no prices of one pool for {size:,} users"

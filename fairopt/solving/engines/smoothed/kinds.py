@@ -31,19 +31,22 @@ ROUNDED = 1e-7
 """tau below which the curvature is not known to the digits that would tell who sways a tie of
 servers that are equally dear in the end"""
 GROWN = 0.3
-"""users of one server new since the others were settled, as a part of those, with whom all are
-settled anew"""
+"""users of one server new since the others were settled, as a part of those, that are settled
+too"""
 ALIKE = 1e3
 """windows within which the prices of servers of one group lie"""
 PROBE = 2000
 """users on which the change of costs by a step is measured"""
 
 
+Settled = tuple[tuple[Ints, Single], ...]
+
+
 class Kinds:
     """The kinds of all users at prices and tau; y and nu of users once sharp are kept.
 
     Users of one server whose other servers are too dear for the prices to have changed that since
-    are not told again: `settled`, at the places `settled_at`.
+    are not told again: `settled`, some and where they are, as they came.
     """
 
     def __init__(
@@ -59,14 +62,15 @@ class Kinds:
         self.users, self.tau, self.wary = users, tau, wary
         self.sharp_at: Ints
         self.sharp: Sharp
+        self.settled: Settled
         self.rest: Ints
         self.part: UsersRead
         self.smooth: Smooth
         self.probe: Smooth
-        self.settled_at, self.settled = _settled(old, prices.all, tau)
+        self.settled = () if old is None else _quiet(old.settled, prices.all, tau)
         lam, rest = prices.all, np.arange(len(users))
         part, part_mu = users, mu
-        if len(self.settled_at):
+        if self.settled:
             part_mu = None  # with limits nobody is settled
             rest = np.delete(rest, self.settled_at)
             same = old is not None and np.array_equal(rest, old.rest)
@@ -87,8 +91,9 @@ class Kinds:
         self.sharp = self._sharp(near[sharp], mu, old)
         one = np.flatnonzero((in_reach == 1) & ~sharp)
         server = picked(near, one).argmax(axis=1)
-        if len(one) > GROWN * len(self.settled_at) and settles(users):
-            self._settle(rest[one], server, lam)
+        if len(one) > GROWN * (len(users) - len(rest)) and settles(users):
+            new = rest[one], Single(part, one, server, len(lam), lam, tau)
+            self.settled = *self.settled, new
             one, server = one[:0], server[:0]
         self.single_at = rest[one]
         self.single = Single(part, one, server, len(lam))
@@ -117,18 +122,10 @@ class Kinds:
             found.keep(known, old.sharp, self.prices.all, self.tau)
         return found
 
-    def _settle(self, at: Ints, server: Ints, lam: Floats) -> None:
-        """Users of one server, and where they are, settled with all others at these prices."""
-        at = np.concatenate([self.settled_at, at])
-        server = np.concatenate([self.settled.server, server])
-        order = np.argsort(at, kind="stable")  # two runs, merged
-        self.settled_at = at[order]
-        self.settled = Single(self.users, at[order], server[order], len(lam), lam, self.tau)
-
     def sums(self, prices: ServerPrices, tau: float) -> Sums:
         """Sums of the smooth users and of those of one server."""
         total = smooth_sums(self.smooth, prices, tau)
-        for single in (self.settled, self.single):
+        for _, single in self._singles():
             if len(single.users):
                 total.add(single.sums(prices.all))
         return total
@@ -141,7 +138,12 @@ class Kinds:
         return Kinds(self.users, prices, tau, self.limit_prices(prices), self, inverse, self.wary)
 
     def _singles(self) -> tuple[tuple[Ints, Single], ...]:
-        return (self.settled_at, self.settled), (self.single_at, self.single)
+        return *self.settled, (self.single_at, self.single)
+
+    @property
+    def settled_at(self) -> Ints:
+        """Where users are who are settled."""
+        return np.concatenate([at for at, _ in self.settled] or [np.zeros(0, np.int64)])
 
     @property
     def smooth_users(self) -> int:
@@ -191,15 +193,16 @@ def settles(users: UsersRead) -> bool:
     return users.log_score is None and users.limit is None
 
 
-def _settled(old: Kinds | None, lam: Floats, tau: float) -> tuple[Ints, Single]:
+def _quiet(settled: Settled, lam: Floats, tau: float) -> Settled:
     """Users of one server who need not be told again, and where they are."""
-    if old is None or not len(old.settled_at):
-        none = np.zeros(0, np.int64)
-        return none, Single(UsersRead(1.0, lam[:0], lam[:0, 0], lam[:0] > 0), none, none, len(lam))
-    quiet = old.settled.quiet(lam, REACH, tau)
-    if quiet.all():
-        return old.settled_at, old.settled
-    return old.settled_at[quiet], old.settled.kept(quiet)
+    found = []
+    for at, single in settled:
+        quiet = single.quiet(lam, REACH, tau)
+        if quiet.all():
+            found.append((at, single))
+        elif quiet.any():
+            found.append((at[quiet], single.kept(quiet)))
+    return tuple(found)
 
 
 class Ties(NamedTuple):

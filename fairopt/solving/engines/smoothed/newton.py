@@ -31,6 +31,9 @@ SAMPLE, FEW_USERS = 20_000, 2_000
 """users of the sample, and users on which the first prices are found"""
 SAMPLED, EARLIEST, LAST = 40.0, 0.02, 2e-12
 """tau at the end of the sample's path, per user, but no smaller than this, and of the whole"""
+MORE, SECOND = 5, 4e-3
+"""users of a second sample, as many times the first, and tau at the end of its path: taken where
+there are twice as many, for passes over all of them take the longest while tau is large"""
 CLOSER = 2e-14, 1e-12
 """tau, and miss of a capacity, to which the path may go on"""
 FIRST = 0.5
@@ -82,16 +85,18 @@ def applies(question: AlphaQuestion) -> bool:
 
 
 def follow(
-    question: AlphaQuestion, sample: int = SAMPLE, wary: bool = False
+    question: AlphaQuestion, sample: int = SAMPLE, wary: bool = False, straight: bool = False
 ) -> SmoothedFound | None:
     """The answer, or the nearest reached; None where no finite prices were found.
 
     wary : users keep tasks of their own in ties that many share too, if they move its prices.
+    straight : to the end of `closer` at once, without the passes that would settle prices before.
     """
     users, capacity = UsersRead.of(question)
+    end = CLOSER if straight else (LAST, path.CLOSE)
     with np.errstate(all="ignore"):
         try:
-            now, before = _solved(users, capacity, sample, wary)
+            now, before = _solved(users, capacity, sample, wary, end)
         except np.linalg.LinAlgError:
             return None
         return _found(question, users, capacity, now, before)
@@ -126,22 +131,27 @@ def _found(
         limits[limited] = mu[limited] * users.limit[limited]
     if users.log_score is None:  # tasks were counted in shares
         tasks /= question.top_score[:, None]
-    point = Point(tasks, now.prices.all * capacity, limits)
+    point = Point(tasks, now.prices.all * capacity, limits, given=True)
     passes = now.passes / len(users)
     return SmoothedFound(point, before + now.iterations, passes, now, users.compiled)
 
 
-def _solved(users: UsersRead, capacity: Floats, sample: int, wary: bool) -> tuple[path.Where, int]:
-    """The end of the path, and the iterations of the sample."""
+def _solved(
+    users: UsersRead, capacity: Floats, sample: int, wary: bool, end: tuple[float, float]
+) -> tuple[path.Where, int]:
+    """The end of the path, at a tau and miss, and the iterations of the sample."""
     size = len(users)
     pick = np.arange(size)
     if size > 2 * sample:
         pick = np.random.default_rng(1).choice(size, sample, replace=False)
     begun = begin(users.some(pick), capacity, size)
+    if size > 2 * MORE * sample:
+        pick = np.random.default_rng(2).integers(0, size, MORE * sample)
+        begun = further(users.some(pick), capacity, size, begun)
     prices, none = ServerPrices.apart(begun.prices), _no_prices(users)
     told = Kinds(users, prices, begun.tau, none, None, begun.inverse, wary)
     first = path.Where(told, told.prices, begun.free, begun.tau)
-    return path.follow(first, capacity, LAST), begun.iterations + 1
+    return path.follow(first, capacity, *end), begun.iterations + 1
 
 
 @dataclass(frozen=True)
@@ -162,12 +172,21 @@ def begin(users: UsersRead, capacity: Floats, size: int) -> Begun:
     free = free * size / len(few)
     if part == 1:
         return Begun(lam, free, FIRST, 0)
-    told = Kinds(users, ServerPrices.apart(lam), FIRST, _no_prices(users))
     last = max(SAMPLED / len(users), EARLIEST)
-    first = path.Where(told, told.prices, free * part, FIRST)
+    return further(users, capacity, size, Begun(lam, free, FIRST, 0), last)
+
+
+def further(
+    users: UsersRead, capacity: Floats, size: int, begun: Begun, last: float = SECOND
+) -> Begun:
+    """Prices from a sample of `size` users, from where others of them began, to a tau."""
+    part = len(users) / size
+    told = Kinds(users, ServerPrices.apart(begun.prices), begun.tau, _no_prices(users))
+    first = path.Where(told, told.prices, begun.free * part, begun.tau)
     now = path.follow(first, capacity * part, last, close=1e-2)
     inverse = None if now.inverse is None else now.inverse * part
-    return Begun(now.prices.all, now.free / part, now.tau, now.iterations + 1, inverse)
+    iterations = begun.iterations + now.iterations + 1
+    return Begun(now.prices.all, now.free / part, now.tau, iterations, inverse)
 
 
 def _no_prices(users: UsersRead) -> Floats | None:

@@ -38,7 +38,7 @@ def summed(users: UsersRead, prices: ServerPrices, tau: float, reach: float, ski
         prices.label,
         np.ascontiguousarray(prices.off),
         np.ascontiguousarray(users.demand),
-        users.log_w,
+        users.level,
         np.ascontiguousarray(users.eligible),
         left_out,
         users.alpha,
@@ -87,7 +87,7 @@ def _summed(  # type: ignore[no-untyped-def]
     label,
     off,
     demand,
-    log_w,
+    level,
     eligible,
     left_out,
     alpha,
@@ -116,19 +116,23 @@ def _summed(  # type: ignore[no-untyped-def]
                 for r in range(resources):
                     total += heads[g, r] * demand[n, r]
                 head[g] = total
-            least = np.inf
-            for i in range(servers):
+            able, least = 0, np.inf
+            for i in range(servers):  # without branches, which nobody could foresee
+                server[able] = i
+                able += eligible[n, i]
+            for k in range(able):
+                i = server[k]
                 total = 0.0
                 for r in range(resources):
                     total += off[i, r] * demand[n, r]
-                depth[i] = total
+                depth[k] = total
                 total += head[label[i]]
-                cost[i] = total if eligible[n, i] else np.inf
-                least = min(least, cost[i])
+                cost[k] = total
+                least = min(least, total)
             count = 0
-            for i in range(servers):  # without branches, which nobody could foresee
-                server[count] = i
-                count += cost[i] <= least * reach
+            for k in range(able):
+                server[count], depth[count] = server[k], depth[k]
+                count += cost[k] <= least * reach
             at = 0
             for r in range(resources):
                 for t in range(r, resources):
@@ -136,11 +140,9 @@ def _summed(  # type: ignore[no-untyped-def]
                     at += 1
             if count == 1:
                 i = server[0]
-                held = (
-                    exp(log_w[n] * power + (1 - power) * log(least))
-                    if alpha != 1
-                    else exp(log_w[n])
-                )
+                held = level[n]
+                if alpha != 1:
+                    held *= exp((1 - power) * log(least))
                 x = held / least
                 my_spent[i] += held
                 for r in range(resources):
@@ -154,7 +156,7 @@ def _summed(  # type: ignore[no-untyped-def]
                 i = server[k]
                 base = head[label[i]]
                 kappa = 0.0 if base == first else log(base / first)
-                shift = depth[i] / base  # depth[k] is not read again: k <= i
+                shift = depth[k] / base
                 if -1e-5 < shift < 1e-5:
                     kappa += shift * (1 - shift * (0.5 - shift * (1 / 3)))
                 else:
@@ -168,8 +170,9 @@ def _summed(  # type: ignore[no-untyped-def]
                 part[k] = exp(depth[k])
                 total += part[k]
             log_sum = log(total)
-            log_q = log(first) + nearest - tau * log_sum
-            money = exp(log_w[n] * power + (1 - power) * log_q)
+            money = level[n]
+            if alpha != 1:
+                money *= exp((1 - power) * (log(first) + nearest - tau * log_sum))
             slope = -log_sum
             for k in range(count):
                 part[k] /= total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -48,6 +49,12 @@ class UsersRead:
 
     def __len__(self) -> int:
         return len(self.demand)
+
+    @cached_property
+    def level(self) -> Floats:
+        """(N,) W^(1/alpha)."""
+        found: Floats = np.exp(self.log_w / self.alpha)
+        return found
 
     def some(self, pick: Ints | slice, eligible: Bools | None = None) -> UsersRead:
         """The users picked, in that order, perhaps with fewer servers."""
