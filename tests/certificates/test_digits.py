@@ -108,3 +108,15 @@ def test_sums_made_ready_once_are_those_of_their_entries(entries: int) -> None:
         found, error = ready.left(whole, amount)
         expected, wrong = digits.remainders(whole, rows, factor, amount[:, at])
         assert found.tobytes() == expected.tobytes() and error.tobytes() == wrong.tobytes()
+
+
+def test_other_factors_of_the_same_entries():
+    rng = np.random.default_rng(4)
+    rows, at = rng.integers(0, 5, 40), rng.integers(0, 12, 40)
+    first = digits.ExactSums(rows, rng.normal(size=40), at)
+    whole, amount = rng.normal(size=5), rng.normal(size=(2, 12))
+    first.left(whole, amount)
+    other = rng.normal(size=40)
+    anew = digits.ExactSums(rows, other, at).left(whole, amount)
+    for one, two in zip(first.of(other).left(whole, amount), anew, strict=True):
+        np.testing.assert_array_equal(one, two)
