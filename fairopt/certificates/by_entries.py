@@ -126,11 +126,7 @@ def both(
             at, factor, of = [*at, drawn[0]], [*factor, -drawn[1]], [*of, price + drawn[0]]
         return ExactSums(np.concatenate(at), np.concatenate(factor), np.concatenate(of))
 
-    made = kept(columns, "_both", held, make, b"" if drawn is None else drawn[0].tobytes())
-    if drawn is not None and len(drawn[1]):  # in a sweep these alone are others at each point
-        last = len(made.factor) - len(drawn[1])
-        if not np.array_equal(made.factor[last:], -drawn[1]):
-            made = made.of(np.concatenate([made.factor[:last], -drawn[1]]))
+    made = kept(columns, "_both", held, make, b"" if drawn is None else drawn[1].tobytes())
     whole = np.concatenate([rhs, np.zeros(len(held))])
     found, error = made.left(whole, np.concatenate([amount, dear], axis=1))
     return (found[:rows], error[:rows]), (found[rows:], error[rows:])

@@ -83,27 +83,16 @@ class ExactSums:
     def _halves(self) -> tuple[Floats, Floats]:
         return halves(self.factor)
 
-    def of(self, factor: Floats) -> ExactSums:
-        """The same entries with other factors (E,)."""
-        found = ExactSums(self.rows, factor, self.at)
-        found.__dict__["_in_order"] = self._in_order
-        return found
-
     @cached_property
-    def _in_order(self) -> tuple[Ints, Ints, list[tuple[int, int, int]]]:
-        """Row by row: the entries, the amount of each; and each row, with where its entries begin
-        and end."""
+    def _by_row(self) -> tuple[Ints, Floats, tuple[Floats, Floats], list[tuple[int, int, int]]]:
+        """Row by row: the amount of each entry, its factor, the halves of that; and each row, with
+        where its entries begin and end."""
         order = np.argsort(self.rows, kind="stable")
-        rows = self.rows[order]
+        rows, factor = self.rows[order], self.factor[order]
         ends = [0, *((rows[1:] != rows[:-1]).nonzero()[0] + 1).tolist(), len(rows)]
         pieces = zip(rows[ends[:-1]].tolist(), ends[:-1], ends[1:], strict=True)
-        return order, order if self.at is None else self.at[order], list(pieces)
-
-    @cached_property
-    def _by_row(self) -> tuple[Floats, tuple[Floats, Floats]]:
-        """Row by row the factor of each entry, and its halves."""
-        factor = self.factor[self._in_order[0]]
-        return factor, halves(factor)
+        at = order if self.at is None else self.at[order]
+        return at, factor, halves(factor), list(pieces)
 
     def left(self, whole: Floats, amount: Floats) -> tuple[Floats, Floats]:
         """(G,) whole (G,) less the sums at amounts (k, A), and (G,) its error."""
@@ -120,7 +109,7 @@ class ExactSums:
         if not len(self.rows):
             return np.array(whole, dtype=np.float64)
         some = [0, *(k for k in range(1, len(amount)) if amount[k].any())]
-        (_, at, pieces), (factor, cut) = self._in_order, self._by_row
+        at, factor, cut, pieces = self._by_row
         given = (amount[some] if len(some) < len(amount) else amount)[:, at]
         # entry by entry all floats of its product, so that those of a row are one piece of the list
         products = np.concatenate(product(factor, cut, given))

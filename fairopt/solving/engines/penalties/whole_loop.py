@@ -104,7 +104,7 @@ def _whole_descent(  # type: ignore[no-untyped-def]
         for j in range(many):
             change[j] = -z[j] * z[many + j]
         for second in range(2):
-            if second:
+            if second:  # where the first ends is known only now, and both have the same factors
                 rest, length = 0.0, min(1.0, _reach(z, aim, pull))
                 for j in range(many):
                     rest += aim[j] * aim[many + j]
