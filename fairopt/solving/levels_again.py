@@ -21,6 +21,7 @@ from fairopt.formulas.blocked import task_cost
 from fairopt.instance import Bools, Floats, Instance, Ints
 from fairopt.notions import Notion
 from fairopt.solving import renamed
+from fairopt.solving.engines.again import matching
 
 FEWEST = 2_000
 """pairs from which a start is worth trying"""
@@ -50,44 +51,47 @@ def _again(
     few = instance.shape[0] * instance.shape[1] < FEWEST
     if few or start.level_prices is None:
         return None
+    came = _new_servers(start, instance)
     money = []
     for prices in start.level_prices[start.level_prices.any(axis=(1, 2))]:
         given = renamed.prices({"prices": prices}, start.instance, instance)["prices"]
+        given[came] = np.median(given[~came], axis=0)
         one = given * instance.pool
         money.append(np.where(one > SURE * one.max(initial=0.0), one, 0.0))
     if not money:
         return None
     pays = np.array([_cheapest(instance, score, one) > 0 for one in money])
-    capped = _capped(instance, score, start)
+    most = np.where(instance.eligible, score, 0.0).max(axis=1) * instance.limit
     # the first level at which a user pays is that at which it is stopped
-    level = np.where(capped, -1, pays.argmax(axis=0))
-    if not (pays.any(axis=0) | capped).all():
+    level = np.where(pays.any(axis=0), pays.argmax(axis=0), -1)
+    if not np.isfinite(most[level < 0]).all():
         return None
-    before = renamed.columns(start, instance)
+    before = _moved_on(instance, score, renamed.columns(start, instance), came)
     tasks, kept = np.zeros_like(before), np.zeros(before.shape, dtype=bool)
     for k, one in enumerate(money):
         mine = level == k
         begun = _begun(instance, score, before, one, mine)
         tasks[mine], kept[mine] = begun[mine], _cheap(instance, score, begun, one)[mine]
-    tasks[capped], kept[capped] = before[capped], before[capped] > 0
+    tasks[level < 0], kept[level < 0] = before[level < 0], before[level < 0] > 0
     n, i = (part.astype(np.int64) for part in np.nonzero(kept))
     held = _PairsHeld(instance, score, n, i)
-    share = np.where(capped, np.where(instance.eligible, score, 0.0).max(axis=1), 0.0)
-    share = share * np.where(capped, instance.limit, 0.0)
+    share = np.where(level < 0, most, 0.0)
     told = []
     for k in range(len(money)):
         found = held.alike(money[k])
         if found is None:
             return None
         money[k], paid = found
+        if (_cheapest(instance, score, money[k]) < paid * (1 - SURE)).any():
+            return None  # somebody has to come to a server
         mine = level == k
-        due = paid * instance.weight
-        if not (mine.any() and float(due[mine].sum()) > 0):
+        left = float(money[k].sum()) - float((paid * share)[~mine].sum())
+        if not (mine.any() and float((paid * instance.weight)[mine].sum()) > 0):
             continue  # nobody of this level is left
-        t = (float(money[k].sum()) - float((paid * share)[~mine].sum())) / float(due[mine].sum())
+        t = _height(left, paid[mine], instance.weight[mine], most[mine])
         if not 0 < t < np.inf:
             return None
-        share = np.where(mine, t * instance.weight, share)
+        share[mine] = np.minimum(t * instance.weight, most)[mine]
         told.append((t, money[k] / float(money[k].sum())))
     full = np.zeros(instance.pool.shape, dtype=bool)
     for _, one in told:
@@ -108,12 +112,33 @@ def _again(
     )
 
 
-def _capped(instance: Instance, score: Floats, start: Allocation) -> Bools:
-    """(N,) who had all that its limit allows, and has a limit."""
-    full = start.totals >= start.instance.limit * (1 - SURE)
-    names = {start.instance.users[n] for n in np.flatnonzero(full).tolist()}
-    found = np.array([user in names for user in instance.users], dtype=bool)
-    return found & np.isfinite(instance.limit)
+def _new_servers(start: Allocation, instance: Instance) -> Bools:
+    """(I,) servers that were not there before."""
+    there = set(start.instance.servers)
+    return np.array([name not in there for name in instance.servers], dtype=bool)
+
+
+def _moved_on(instance: Instance, score: Floats, tasks: Floats, came: Bools) -> Floats:
+    """The tasks (N, I), with a part of everybody's on each server that came."""
+    if not came.any():
+        return tasks
+    share = matching.filled(instance, score, tasks * score, np.flatnonzero(came))
+    return np.divide(share, score, out=np.zeros_like(share), where=share > 0)
+
+
+def _height(left: float, paid: Floats, weight: Floats, most: Floats) -> float:
+    """The level t at which users (N,) who pay so much for a unit of share spend what is left, each
+    t times its weight or the most that its limit allows."""
+    order = np.argsort(most / weight)
+    cap, rate = most[order] / weight[order], (paid * weight)[order]
+    spent = np.concatenate([[0.0], np.cumsum(rate * cap)])  # by those at their limits
+    rising = np.cumsum(rate[::-1])[::-1]
+    with np.errstate(invalid="ignore"):
+        stops = spent[:-1] + rising * cap > left
+    if not stops.any():
+        return np.inf
+    first = int(stops.argmax())
+    return float((left - spent[first]) / rising[first])
 
 
 class _PairsHeld:
