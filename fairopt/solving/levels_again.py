@@ -11,7 +11,8 @@ fills the rows with a price. Whether all of that is still so is for the judge to
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,17 +23,19 @@ from fairopt.instance import Bools, Floats, Instance, Ints
 from fairopt.notions import Notion
 from fairopt.solving import renamed
 from fairopt.solving.engines.again import matching
+from fairopt.solving.engines.again.held import PairsHeld
+from fairopt.solving.engines.again.level import LevelAgain, LevelPairs
 
 FEWEST = 2_000
 """pairs from which a start is worth trying"""
 SURE = 1e-9
 """prices of less than this part of the dearest are noise"""
-TURNS, ENOUGH, RIDGE = 15, 1e-13, 1e-11
-"""most corrections; what may be left of them; added to a diagonal, as a part of it"""
-STALLS = 3
-"""corrections that leave no less than the best before, after which tasks are to lie elsewhere"""
 MUCH = 1e-3
 """part of a share that stays where it is though its server is dearer now: its price is to change"""
+DUST = 1e-9
+"""part of a share that a pair holds which proximal steps leave behind, as that of no pair"""
+NOISE = 10.0
+"""so many times what is left of an error, in parts of the dearest row, is no price"""
 CHEAPEST = 1e-6
 """a newcomer begins on servers whose price is within this part of its cheapest"""
 
@@ -49,67 +52,130 @@ def _again(
     instance: Instance, notion: Notion, score: Floats, start: Allocation
 ) -> Allocation | None:
     few = instance.shape[0] * instance.shape[1] < FEWEST
-    if few or start.level_prices is None:
+    guess = None if few else _Guess.of(instance, score, start)
+    if guess is None:
         return None
-    came = _new_servers(start, instance)
-    money = []
-    for prices in start.level_prices[start.level_prices.any(axis=(1, 2))]:
-        given = renamed.prices({"prices": prices}, start.instance, instance)["prices"]
-        given[came] = np.median(given[~came], axis=0)
-        one = given * instance.pool
-        money.append(np.where(one > SURE * one.max(initial=0.0), one, 0.0))
-    if not money:
+    found = guess.finished()
+    if found is None and guess.single and not guess.vertex:
+        for nearer in guess.nearer():
+            found = nearer.finished()
+            if found is not None:
+                break
+    if found is None:
         return None
-    pays = np.array([_cheapest(instance, score, one) > 0 for one in money])
-    most = np.where(instance.eligible, score, 0.0).max(axis=1) * instance.limit
-    # the first level at which a user pays is that at which it is stopped
-    level = np.where(pays.any(axis=0), pays.argmax(axis=0), -1)
-    if not np.isfinite(most[level < 0]).all():
-        return None
-    before = _moved_on(instance, score, renamed.columns(start, instance), came)
-    tasks, kept = np.zeros_like(before), np.zeros(before.shape, dtype=bool)
-    for k, one in enumerate(money):
-        mine = level == k
-        begun = _begun(instance, score, before, one, mine)
-        tasks[mine], kept[mine] = begun[mine], _cheap(instance, score, begun, one)[mine]
-    tasks[level < 0], kept[level < 0] = before[level < 0], before[level < 0] > 0
-    n, i = (part.astype(np.int64) for part in np.nonzero(kept))
-    held = _PairsHeld(instance, score, n, i)
-    share = np.where(level < 0, most, 0.0)
-    told = []
-    for k in range(len(money)):
-        found = held.alike(money[k])
-        if found is None:
+    return Allocation(instance, notion, found[0], level_prices=found[1], score=score)
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """What the last answer says: money, one (I, R) for each level; level (N,) of which users are,
+    -1 of those whom limits alone stop; most (N,) share that a limit allows; tasks (N, I), of which
+    those that are `kept` say what costs a user the same."""
+
+    instance: Instance
+    score: Floats
+    money: list[Floats]
+    level: Ints
+    most: Floats
+    tasks: Floats
+    kept: Bools
+
+    @classmethod
+    def of(cls, instance: Instance, score: Floats, start: Allocation) -> _Guess | None:
+        """The guess; None where the start says too little."""
+        if start.level_prices is None:
             return None
-        money[k], paid = found
-        if (_cheapest(instance, score, money[k]) < paid * (1 - SURE)).any():
-            return None  # somebody has to come to a server
-        mine = level == k
-        left = float(money[k].sum()) - float((paid * share)[~mine].sum())
-        if not (mine.any() and float((paid * instance.weight)[mine].sum()) > 0):
-            continue  # nobody of this level is left
-        t = _height(left, paid[mine], instance.weight[mine], most[mine])
+        came, money = _new_servers(start, instance), []
+        for prices in start.level_prices[start.level_prices.any(axis=(1, 2))]:
+            given = renamed.prices({"prices": prices}, start.instance, instance)["prices"]
+            if came.any() and not came.all():
+                given[came] = np.median(given[~came], axis=0)
+            one = given * instance.pool
+            money.append(np.where(one > SURE * one.max(initial=0.0), one, 0.0))
+        if not money:
+            return None
+        pays = np.array([_cheapest(instance, score, one) > 0 for one in money])
+        most = np.where(instance.eligible, score, 0.0).max(axis=1) * instance.limit
+        # the first level at which a user pays is that at which it is stopped
+        level = np.where(pays.any(axis=0), pays.argmax(axis=0), -1)
+        if not np.isfinite(most[level < 0]).all():
+            return None
+        before = _moved_on(instance, score, renamed.columns(start, instance), came)
+        tasks, kept = before.copy(), before > 0
+        for k, one in enumerate(money):
+            mine = level == k
+            begun = _begun(instance, score, before, one, mine)
+            tasks[mine], kept[mine] = begun[mine], _cheap(instance, score, begun, one)[mine]
+        return cls(instance, score, money, level, most, tasks, kept)
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one level beside those of limits."""
+        return len(self.money) == 1 and bool((self.level == 0).all())
+
+    @property
+    def vertex(self) -> bool:
+        """Whether hardly more pairs hold tasks than a basis of the first level may."""
+        return int(self.kept.sum()) <= len(self.level) + 2 * int((self.money[0] > 0).sum())
+
+    def finished(self) -> tuple[Floats, Floats] | None:
+        """Tasks (N, I) and prices (K, I, R) of the levels, if users pay the same on the pairs that
+        are kept, and tasks near those there are fill the rows with a price; None where not."""
+        instance, score, level, most = self.instance, self.score, self.level, self.most
+        n, i = (part.astype(np.int64) for part in np.nonzero(self.kept))
+        held = PairsHeld(instance, score, n, i)
+        share = np.where(level < 0, most, 0.0)
+        told = []
+        full = np.zeros(instance.pool.shape, dtype=bool)
+        for k, one in enumerate(self.money):
+            found = held.alike(one)
+            if found is None:
+                return None
+            money, paid = found
+            if (_cheapest(instance, score, money) < paid * (1 - SURE)).any():
+                return None  # somebody has to come to a server
+            mine = level == k
+            left = float(money.sum()) - float((paid * share)[~mine].sum())
+            if not (mine.any() and float((paid * instance.weight)[mine].sum()) > 0):
+                continue  # nobody of this level is left
+            t = _height(left, paid[mine], instance.weight[mine], most[mine])
+            if not 0 < t < np.inf:
+                return None
+            share[mine] = np.minimum(t * instance.weight, most)[mine]
+            told.append((t, money / float(money.sum())))
+            full |= money > 0
+        x = held.filled(self.tasks[n, i], share, full)
+        if x is None:
+            return None
+        answer = np.zeros(instance.shape[:2])
+        answer[n, i] = x
+        pool = np.where(instance.pool > 0, instance.pool, 1.0)
+        told.sort(key=lambda one: one[0])
+        return answer, np.array([price / pool for _, price in told])
+
+    def nearer(self) -> Iterator[_Guess]:
+        """Of one level: the guesses to which proximal steps lead."""
+        instance, score, (money,) = self.instance, self.score, self.money
+        n, i = instance.pairs
+        paid = _cheapest(instance, score, money)
+        t = _height(float(money.sum()), paid, instance.weight, self.most)
         if not 0 < t < np.inf:
-            return None
-        share[mine] = np.minimum(t * instance.weight, most)[mine]
-        told.append((t, money[k] / float(money[k].sum())))
-    full = np.zeros(instance.pool.shape, dtype=bool)
-    for _, one in told:
-        full |= one > 0
-    x = held.filled(tasks[n, i], share, full)
-    if x is None:
-        return None
-    answer = np.zeros(instance.shape[:2])
-    answer[n, i] = x
-    pool = np.where(instance.pool > 0, instance.pool, 1.0)
-    told.sort(key=lambda one: one[0])
-    return Allocation(
-        instance,
-        notion,
-        answer,
-        level_prices=np.array([price / pool for _, price in told]),
-        score=score,
-    )
+            return
+        due = np.minimum(t * instance.weight, self.most)
+        worth, share = score[n, i], rows.total(self.tasks * score)
+        demand = instance.demand[n] if instance.demand.ndim == 2 else instance.demand[n, i]
+        pool = np.where(instance.pool > 0, instance.pool, 1.0)
+        uses = demand / pool[i] * (due[n] / worth)[:, None]
+        rises = self.most > t * instance.weight
+        pairs = LevelPairs(n, i, uses, rises, len(instance.servers))
+        begin = self.tasks[n, i] * worth / share[n]
+        for found in LevelAgain(pairs, begin, money).rounds():
+            tasks = np.zeros_like(self.tasks)
+            tasks[n, i] = found.v * due[n] / worth
+            kept = np.zeros_like(self.kept)
+            kept[n, i] = found.v > DUST
+            price = found.money * (found.money > NOISE * found.off * found.money.max())
+            yield replace(self, money=[price], tasks=tasks, kept=kept)
 
 
 def _new_servers(start: Allocation, instance: Instance) -> Bools:
@@ -141,122 +207,6 @@ def _height(left: float, paid: Floats, weight: Floats, most: Floats) -> float:
     return float((left - spent[first]) / rising[first])
 
 
-class _PairsHeld:
-    """The pairs (C,) that hold tasks, and rows (I, R) of all resources.
-
-    uses : (C, R), part of each row of its server that a task takes.
-    """
-
-    def __init__(self, instance: Instance, score: Floats, n: Ints, i: Ints) -> None:
-        self.user, self.server = n, i
-        self.count, self.rows, self.weight = (
-            len(instance.users),
-            instance.pool.shape,
-            instance.weight,
-        )
-        self.worth = score[n, i]
-        demand = instance.demand[n] if instance.demand.ndim == 2 else instance.demand[n, i]
-        self.uses = demand / np.where(instance.pool > 0, instance.pool, 1.0)[i]
-
-    def _by_user(self, of_pairs: Floats) -> Floats:
-        return np.asarray(np.bincount(self.user, of_pairs, self.count), dtype=np.float64)
-
-    def _paid(self, price: Floats) -> Floats:
-        """(C,) what a task costs at prices of rows (I, R)."""
-        return np.asarray(np.einsum("cr,cr->c", self.uses, price[self.server]), dtype=np.float64)
-
-    def _by_row(self, of_pairs: Floats) -> Floats:
-        """(I, R) the sums of (C, R)."""
-        each = [np.bincount(self.server, one, self.rows[0]) for one in of_pairs.T]
-        return np.asarray(np.stack(each, axis=1), dtype=np.float64)
-
-    def _square(self, part: Floats, per: Floats, own: Floats, on: Ints) -> tuple[Floats, Floats]:
-        """A^T A of (C, R) parts of the rows `on` (M,), less what users (N,) of so much take up; and
-        (N, M) what users have of rows."""
-        many = self.rows[1]
-        number = np.full(self.rows[0] * many, -1)
-        number[on] = np.arange(len(on))
-        number = number.reshape(self.rows)
-        body, has = np.zeros((len(on), len(on))), np.zeros((self.count, len(on)))
-        for r in range(many):
-            mine = number[self.server, r]
-            some = np.flatnonzero((mine >= 0) & (part[:, r] != 0))
-            at = self.user[some] * len(on) + mine[some]
-            value = per[some] * part[some, r]
-            has += np.bincount(at, value, has.size).reshape(has.shape)
-            for other in range(r, many):
-                sums = np.bincount(self.server, part[:, r] * part[:, other], self.rows[0])
-                both = (number[:, r] >= 0) & (number[:, other] >= 0)
-                one, two = number[both, r], number[both, other]
-                body[one, two] = body[two, one] = sums[both]
-        half = has / np.sqrt(own)[:, None]
-        return body - half.T @ half, has
-
-    def alike(self, money: Floats) -> tuple[Floats, Floats] | None:
-        """Money of rows (I, R), changed by as little as can be until what a user holds costs it the
-        same, and (N,) the price of a unit of its share; None if that fails."""
-        paying = self._paid(money) > 0
-        many = self._by_user(paying.astype(np.float64))
-        if (many[self.user[~paying]] > 0).any():
-            return None  # what a user holds is free in part
-        on, many = np.flatnonzero(money > 0), np.maximum(many, 1.0)
-        for _ in range(TURNS):
-            paid = self.uses * money[self.server]
-            cost = np.where(paying, self._paid(money), 1.0)
-            log_q = np.where(paying, np.log(cost / self.worth), 0.0)
-            mean_q = self._by_user(log_q) / many
-            apart = np.where(paying, log_q - mean_q[self.user], 0.0)
-            if np.abs(apart).max(initial=0.0) <= ENOUGH:
-                pays = self._by_user(paying.astype(np.float64)) > 0
-                return money, np.where(pays, np.exp(mean_q), 0.0)
-            part = paid / cost[:, None]
-            body, _ = self._square(part, np.ones(len(cost)), many, on)
-            solved = _factored(body)
-            change = (
-                None if solved is None else solved(self._by_row(part * apart[:, None]).ravel()[on])
-            )
-            if change is None or not (np.abs(change) < 0.5).all():
-                return None
-            money = money.copy()
-            money.ravel()[on] *= 1.0 - change
-        return None
-
-    def filled(self, x: Floats, due: Floats, full: Bools) -> Floats | None:
-        """The tasks (C,), changed by the least part of themselves until everybody has the share
-        that is due (N,) and rows that are to be full (I, R) are, as those that would be overrun;
-        None if that fails."""
-        x = x * (due / self._by_user(x * self.worth))[self.user]
-        per = self.worth / due[self.user]
-        worst, stalls, system = np.inf, 0, None
-        for _ in range(TURNS):
-            short, left = 1.0 - self._by_user(x * per), 1.0 - self._by_row(self.uses * x[:, None])
-            over = left < -ENOUGH
-            off = max(float(np.abs(short).max()), float(np.abs(left[full | over]).max(initial=0.0)))
-            if off <= ENOUGH:
-                return x
-            stalls, worst = stalls + (not off < worst), min(worst, off)
-            if stalls > STALLS:
-                return None
-            if system is None or (over & ~full).any():
-                full = full | over
-                size, on = x**2, np.flatnonzero(full)
-                own = self._by_user(size * per**2)
-                body, has = self._square(self.uses * x[:, None], x * per, own, on)
-                system = _factored(body)
-            more = None if system is None else system(left.ravel()[on] - has.T @ (short / own))
-            if more is None:
-                return None
-            price = np.zeros(self.rows)
-            price.ravel()[on] = more
-            mine = (short - has @ more) / own
-            x = x + size * (per * mine[self.user] + self._paid(price))
-            if (x < 0).any():  # what holds no more is left out
-                x, system = np.maximum(x, 0.0), None
-            if not (self._by_user(x * per) > 0).all():
-                return None
-        return None
-
-
 def _cheap(instance: Instance, score: Floats, tasks: Floats, money: Floats) -> Bools:
     """(N, I) pairs that hold tasks where these are about as cheap as anywhere, or much of a
     share."""
@@ -269,26 +219,6 @@ def _cheap(instance: Instance, score: Floats, tasks: Floats, money: Floats) -> B
     used = (dearer < CHEAPEST) & (part > SURE * dearer)
     found: Bools = (tasks > 0) & (used | (part > MUCH))
     return found
-
-
-def _factored(body: Floats) -> Callable[[Floats], Floats | None] | None:
-    """What solves a symmetric system that may be singular by little; None where nothing does."""
-    from scipy.linalg import cho_factor, cho_solve
-
-    if not np.isfinite(body).all():
-        return None
-    some = np.arange(len(body))
-    body[some, some] += RIDGE * np.maximum(body[some, some], 1e-300)
-    try:
-        factor = cho_factor(body, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        return None
-
-    def solved(right: Floats) -> Floats | None:
-        found = np.asarray(cho_solve(factor, right, check_finite=False))
-        return found if np.isfinite(found).all() else None
-
-    return solved
 
 
 def _cheapest(instance: Instance, score: Floats, money: Floats) -> Floats:

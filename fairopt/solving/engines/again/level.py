@@ -1,0 +1,258 @@
+r"""A level of max-min again, by proximal Newton steps in the money of rows (docs/maths/again.md).
+
+In units of what each user is thought to be due, a round solves, y the tasks of the round before,
+
+.. math:: \max\ \tau - \sum_h (v_h - y_h)^2 / (2 e_h), \quad \sum_{h \in n} v_h = \tau
+          \text{ or what its limit allows}, \quad B v \le 1, \quad v \ge 0.
+
+At given money a user takes v_h = max(0, y_h + e_h (p_n - c_h)), and the level is that at which the
+prices of those who rise sum to 1: one increasing equation for each user and one for all. The dual
+in the money is convex with a piecewise linear gradient, the rows' room. Only rows that have a price
+or are overrun, and only users who hold several pairs, are in the system of a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import blas
+
+from fairopt import clock
+from fairopt.instance import Bools, Floats, Ints
+
+DELTA = 1e-6
+"""relative rise of a price at which a pair may double"""
+ETA = 0.1
+"""a pair that was not used moves like one with this part of its user's share"""
+ENOUGH = 1e-9
+"""part of a row that may be overrun or, with a price, empty at the end of a round"""
+LAST = 1e-10
+"""relative spread of what a user pays on its pairs at which no round follows"""
+USED = 1e-7
+"""part of its share from which a pair counts in that spread"""
+SMALL = 1e-9
+"""the least price of a user, in parts of the mean, that says how far its pairs may move"""
+ROUNDS, STEPS = 6, 40
+"""most rounds, and Newton steps of all of them"""
+PASSES = 60
+TRIALS = 12
+FAR = 0.5
+"""most relative change of a price in one step"""
+RIDGE = 1e-12
+
+
+@dataclass(frozen=True)
+class LevelPairs:
+    """Pairs (P,), in order of their users.
+
+    uses : (P, R) parts of the rows of its server that a unit of v takes. rises : (N,) whose share
+    rises with the level; of the others it is what they are due, 1.
+    """
+
+    user: Ints
+    server: Ints
+    uses: Floats
+    rises: Bools
+    servers: int
+
+
+@dataclass(frozen=True)
+class LevelFound:
+    """v (P,), money (I, R), prices (N,), level in units, and Newton steps."""
+
+    v: Floats
+    money: Floats
+    p: Floats
+    level: float
+    off: float
+
+
+@dataclass(frozen=True)
+class _Taken:
+    v: Floats
+    held: Bools
+    cost: Floats
+    p: Floats
+    level: float
+    mass: Floats
+
+
+class LevelAgain:
+    """The rounds. v, money : where they begin."""
+
+    def __init__(self, pairs: LevelPairs, v: Floats, money: Floats) -> None:
+        self.pairs, self.y = pairs, v
+        self.users, self.resources = len(pairs.rises), pairs.uses.shape[1]
+        self.first = np.searchsorted(pairs.user, np.arange(self.users))
+        self.row = pairs.server[:, None] * self.resources + np.arange(self.resources)
+        self.size = pairs.servers * self.resources
+        p = np.minimum.reduceat(self._cost(money.ravel()), self.first)
+        self.money = money.ravel() / float(p[pairs.rises].sum())
+        self.p, self.level = p / float(p[pairs.rises].sum()), 1.0
+        self.e = np.zeros(0)
+        self.steps = 0
+
+    def rounds(self) -> Iterator[LevelFound]:
+        """The levels with tasks and prices after each round, not exact; until they get no nearer."""
+        for _ in range(ROUNDS):
+            clock.tick()
+            least = SMALL / self.users
+            ease = np.maximum(self.y, ETA) / (DELTA * np.maximum(self.p, least))[self.pairs.user]
+            self.e = ease
+            taken = self._round()
+            if taken is None:
+                return
+            self.y, self.p, self.level = taken.v, taken.p, taken.level
+            apart = np.abs(taken.cost / taken.p[self.pairs.user] - 1)
+            off = float(apart[taken.v > USED].max())
+            yield LevelFound(
+                self.y, self.money.reshape(-1, self.resources), self.p, self.level, max(off, LAST)
+            )
+            if off <= LAST:
+                return
+
+    def _cost(self, money: Floats) -> Floats:
+        return np.asarray((self.pairs.uses * money[self.row]).sum(axis=1))
+
+    def _used(self, v: Floats) -> Floats:
+        return np.bincount(self.row.ravel(), (self.pairs.uses * v[:, None]).ravel(), self.size)
+
+    def _sum(self, of_pairs: Floats) -> Floats:
+        return np.add.reduceat(of_pairs, self.first)
+
+    def _take(self, money: Floats, p: Floats, level: float) -> _Taken | None:
+        user, rises = self.pairs.user, self.pairs.rises
+        cost = self._cost(money)
+        base = self.y - self.e * cost
+        for k in range(PASSES):
+            v = np.maximum(base + self.e * p[user], 0.0)
+            held = v > 0
+            mass = self._sum(np.where(held, self.e, 0.0))
+            bare = mass == 0
+            over = self._sum(v) - np.where(rises, level, 1.0)
+            step = -over / np.where(bare, 1.0, mass)
+            if bare.any():  # from below its cheapest: to where it holds that
+                least = np.minimum.reduceat(cost - self.y / self.e, self.first)
+                step = np.where(bare, least * (1 + 1e-9) + 1e-300 - p, step)
+            slope = float((1.0 / mass[rises & ~bare]).sum())
+            rise = (1.0 - float((p + step)[rises].sum())) / slope if slope > 0 else 0.0
+            if bare.any():
+                rise = 0.0
+            step = step + np.where(rises & ~bare, rise / np.where(bare, 1.0, mass), 0.0)
+            level += rise
+            p = p + step
+            if not np.isfinite(p).all():
+                return None
+            if float(np.abs(step).max()) <= 1e-14 * float(np.abs(p).max()):
+                break
+        v = np.maximum(base + self.e * p[user], 0.0)
+        held = v > 0
+        mass = self._sum(np.where(held, self.e, 0.0))
+        return _Taken(v, held, cost, p, level, mass)
+
+    def _round(self) -> _Taken | None:
+        money = self.money
+        taken = self._take(money, self.p, self.level)
+        while taken is not None:
+            left = 1.0 - self._used(taken.v)
+            miss = float(np.abs(np.where(money > 0, left, np.minimum(left, 0.0))).max())
+            if VERBOSE: print('    step', self.steps, 'miss', miss, 'priced', (money>0).sum(), 'over', ((left<-1e-9)&(money<=0)).sum(), 'held', taken.held.sum(), 'level', taken.level)
+            if miss <= ENOUGH:
+                self.money = money
+                return taken
+            if self.steps >= STEPS:
+                return None
+            self.steps += 1
+            found = self._stepped(taken, money, left)
+            if found is None:
+                return None
+            taken, money = found
+        return None
+
+    def _stepped(self, taken: _Taken, money: Floats, left: Floats) -> tuple[_Taken, Floats] | None:
+        on = np.flatnonzero((money > 0) | (left < -0.1 * ENOUGH))
+        solved = self._solved(taken, on, left)
+        if solved is None:
+            return None
+        step = np.zeros(self.size)
+        step[on] = solved
+        slope = float((left * step).sum())
+        if not slope < 0:
+            return None
+        # how prices of users change, to begin the search for them
+        theta = np.where(taken.held, self.e, 0.0)
+        dp = self._sum(theta * self._cost(step)) / np.maximum(taken.mass, 1e-300)
+        dp = dp - np.where(self.pairs.rises, (dp[self.pairs.rises].sum()) / (1 / taken.mass[self.pairs.rises]).sum() / taken.mass, 0.0)
+        far = float(np.abs(dp / taken.p).max())
+        length = min(1.0, FAR / far) if far > 0 else 1.0
+        low, at_low, high, at_high = 0.0, slope, 0.0, 0.0
+        new, tried = taken, money
+        whole = length
+        for _ in range(TRIALS):
+            tried = np.maximum(money + length * step, 0.0)
+            found = self._take(tried, np.maximum(taken.p + length * dp, 0.1 * taken.p), taken.level)
+            if found is None:
+                return None
+            new = found
+            moved = np.where(tried > 0, step, 0.0)
+            after = float(((1.0 - self._used(new.v)) * moved).sum())
+            if abs(after) <= 0.5 * abs(slope) or (after < 0 and high == 0.0):
+                break
+            if after < 0:
+                low, at_low = length, after
+            else:
+                high, at_high = length, after
+            part = -at_low / (at_high - at_low)
+            length = low + (high - low) * min(max(part, 0.1), 0.9)
+        if VERBOSE: print('      length', length, 'of', whole, 'far', far, 'slope', slope, after)
+        return new, tried
+
+    def _solved(self, taken: _Taken, on: Ints, left: Floats) -> Floats | None:
+        from scipy.linalg import cho_factor, cho_solve
+
+        pairs, size, rises = self.pairs, len(on), self.pairs.rises
+        number = np.full(self.size, -1)
+        number[on] = np.arange(size)
+        theta = np.where(taken.held, self.e, 0.0)
+        mass = np.maximum(taken.mass, 1e-300)
+        number = number.reshape(-1, self.resources)
+        body, has = np.zeros((size, size)), np.zeros((self.users, size))
+        for r in range(self.resources):
+            mine = number[pairs.server, r]
+            part = theta * pairs.uses[:, r]
+            some = np.flatnonzero((mine >= 0) & (part > 0))
+            at = pairs.user[some] * size + mine[some]
+            # a pair has a place of its own in the table, but for rows of one user and row
+            has.ravel()[at] = part[some]
+            for other in range(r, self.resources):
+                both = (number[:, r] >= 0) & (number[:, other] >= 0)
+                if both.any():
+                    sums = np.bincount(pairs.server, part * pairs.uses[:, other], len(number))
+                    one, two = number[both, r], number[both, other]
+                    body[one, two] = body[two, one] = sums[both]
+        diagonal = np.diag(body).copy()
+        g = (has[rises] / mass[rises, None]).sum(axis=0)
+        several = np.flatnonzero(self._sum(taken.held.astype(np.float64)) > 1) if False else slice(None)
+        half = has[several] / np.sqrt(mass[several])[:, None]
+        body = blas.dsyrk(-1.0, half.T, 1.0, body.T, trans=0, lower=1, overwrite_c=1)
+        total = float((1 / mass[rises]).sum())
+        body = blas.dsyr(1 / total, g, a=body, lower=1, overwrite_a=1)
+        d = np.arange(size)
+        scale = 1 / np.sqrt(np.maximum(diagonal, 1e-300))
+        body *= scale[:, None]
+        body *= scale
+        body[d, d] += RIDGE
+        try:
+            factor = cho_factor(body, lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            body[d, d] += 1e-9
+            try:
+                factor = cho_factor(body, lower=True, check_finite=False)
+            except np.linalg.LinAlgError:
+                return None
+        return cho_solve(factor, -left[on] * scale, check_finite=False) * scale
+
+
+VERBOSE = False
