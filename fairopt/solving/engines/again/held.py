@@ -10,8 +10,9 @@ from fairopt.instance import Bools, Floats, Instance, Ints
 
 TURNS, ENOUGH, RIDGE = 15, 1e-13, 1e-11
 """most corrections; what may be left of them; added to a diagonal, as a part of it"""
-STALLS = 3
-"""corrections that leave no less than the best before, after which tasks are to lie elsewhere"""
+SLOW, STALLS = 0.5, 3
+"""prices are given up after a correction that leaves more than this part; tasks after so many that
+leave no less than the best before: they are to lie elsewhere"""
 
 
 class PairsHeld:
@@ -72,7 +73,7 @@ class PairsHeld:
         many = self._by_user(paying.astype(np.float64))
         if (many[self.user[~paying]] > 0).any():
             return None  # what a user holds is free in part
-        on, many = np.flatnonzero(money > 0), np.maximum(many, 1.0)
+        on, many, worst = np.flatnonzero(money > 0), np.maximum(many, 1.0), np.inf
         for _ in range(TURNS):
             paid = self.uses * money[self.server]
             cost = np.where(paying, self._paid(money), 1.0)
@@ -82,6 +83,9 @@ class PairsHeld:
             if np.abs(apart).max(initial=0.0) <= ENOUGH:
                 pays = self._by_user(paying.astype(np.float64)) > 0
                 return money, np.where(pays, np.exp(mean_q), 0.0)
+            if not np.abs(apart).max() < SLOW * worst:
+                return None
+            worst = float(np.abs(apart).max())
             part = paid / cost[:, None]
             body, _ = self._square(part, np.ones(len(cost)), many, on)
             solved = _factored(body)
@@ -107,10 +111,12 @@ class PairsHeld:
             off = max(float(np.abs(short).max()), float(np.abs(left[full | over]).max(initial=0.0)))
             if off <= ENOUGH:
                 return x
+            slow = not off < SLOW * worst
             stalls, worst = stalls + (not off < worst), min(worst, off)
-            if stalls > STALLS:
+            same = system is not None and not (over & ~full).any()
+            if stalls > STALLS or (same and slow):
                 return None
-            if system is None or (over & ~full).any():
+            if not same:
                 full = full | over
                 size, on = x**2, np.flatnonzero(full)
                 own = self._by_user(size * per**2)

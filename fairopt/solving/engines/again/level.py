@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import blas
 
 from fairopt import clock
 from fairopt.instance import Bools, Floats, Ints
@@ -34,13 +33,20 @@ USED = 1e-7
 """part of its share from which a pair counts in that spread"""
 SMALL = 1e-9
 """the least price of a user, in parts of the mean, that says how far its pairs may move"""
-ROUNDS, STEPS = 6, 40
+ROUNDS, STEPS = 4, 25
 """most rounds, and Newton steps of all of them"""
 PASSES = 60
-TRIALS = 12
-FAR = 0.5
-"""most relative change of a price in one step"""
+TRIALS = 18
+"""most lengths of a step that are tried"""
+FAR, LONGER = 1e-5, 10.0
+"""relative change of a price that is tried first, where a step changes it by more, and by how much
+longer ones are tried while the dual falls"""
 RIDGE = 1e-12
+"""added to the unit diagonal of the scaled system"""
+SHORT, STUCK = 1e-3, 5
+"""a step shortened to less than this part is lost, and after so many of them all is given up: where
+users can give way to a row only by coming to servers they are not on, a step has no end"""
+TINY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ class LevelAgain:
         self.money = money.ravel() / float(p[pairs.rises].sum())
         self.p, self.level = p / float(p[pairs.rises].sum()), 1.0
         self.e = np.zeros(0)
-        self.steps = 0
+        self.steps = self.stuck = 0
 
     def rounds(self) -> Iterator[LevelFound]:
         """The levels with tasks and prices after each round, not exact; until they get no nearer."""
@@ -158,7 +164,6 @@ class LevelAgain:
         while taken is not None:
             left = 1.0 - self._used(taken.v)
             miss = float(np.abs(np.where(money > 0, left, np.minimum(left, 0.0))).max())
-            if VERBOSE: print('    step', self.steps, 'miss', miss, 'priced', (money>0).sum(), 'over', ((left<-1e-9)&(money<=0)).sum(), 'held', taken.held.sum(), 'level', taken.level)
             if miss <= ENOUGH:
                 self.money = money
                 return taken
@@ -173,86 +178,88 @@ class LevelAgain:
 
     def _stepped(self, taken: _Taken, money: Floats, left: Floats) -> tuple[_Taken, Floats] | None:
         on = np.flatnonzero((money > 0) | (left < -0.1 * ENOUGH))
-        solved = self._solved(taken, on, left)
-        if solved is None:
+        found = self._direction(taken, on, left)
+        if found is None:
             return None
-        step = np.zeros(self.size)
-        step[on] = solved
+        step, change, far = found
         slope = float((left * step).sum())
         if not slope < 0:
             return None
-        # how prices of users change, to begin the search for them
-        theta = np.where(taken.held, self.e, 0.0)
-        dp = self._sum(theta * self._cost(step)) / np.maximum(taken.mass, 1e-300)
-        dp = dp - np.where(self.pairs.rises, (dp[self.pairs.rises].sum()) / (1 / taken.mass[self.pairs.rises]).sum() / taken.mass, 0.0)
-        far = float(np.abs(dp / taken.p).max())
         length = min(1.0, FAR / far) if far > 0 else 1.0
-        low, at_low, high, at_high = 0.0, slope, 0.0, 0.0
+        low, at_low, high, at_high = 0.0, slope, np.inf, 0.0
         new, tried = taken, money
-        whole = length
         for _ in range(TRIALS):
             tried = np.maximum(money + length * step, 0.0)
-            found = self._take(tried, np.maximum(taken.p + length * dp, 0.1 * taken.p), taken.level)
-            if found is None:
+            guess = np.maximum(taken.p + length * change, 0.1 * taken.p)
+            more = self._take(tried, guess, taken.level)
+            if more is None:
                 return None
-            new = found
+            new = more
             moved = np.where(tried > 0, step, 0.0)
             after = float(((1.0 - self._used(new.v)) * moved).sum())
-            if abs(after) <= 0.5 * abs(slope) or (after < 0 and high == 0.0):
+            if abs(after) <= 0.5 * abs(slope) or (after < 0 and length == 1.0):
                 break
             if after < 0:
                 low, at_low = length, after
             else:
                 high, at_high = length, after
-            part = -at_low / (at_high - at_low)
-            length = low + (high - low) * min(max(part, 0.1), 0.9)
-        if VERBOSE: print('      length', length, 'of', whole, 'far', far, 'slope', slope, after)
-        return new, tried
+            if high == np.inf:
+                length = min(1.0, LONGER * length)
+            else:
+                part = -at_low / (at_high - at_low)
+                length = low + (high - low) * min(max(part, 0.1), 0.9)
+        self.stuck += length < SHORT
+        return None if self.stuck >= STUCK else (new, tried)
 
-    def _solved(self, taken: _Taken, on: Ints, left: Floats) -> Floats | None:
-        from scipy.linalg import cho_factor, cho_solve
+    def _direction(
+        self, taken: _Taken, on: Ints, left: Floats
+    ) -> tuple[Floats, Floats, float] | None:
+        """The Newton step in the money of the rows `on`, what it does to users' prices, and by
+        which part it changes them at most."""
+        from scipy.linalg import lapack
+
+        rises, mass = self.pairs.rises, taken.mass
+        theta = np.where(taken.held, self.e, 0.0)
+        body, scale = self._curvature(theta, mass, on)
+        within = float((1.0 / mass[rises]).sum())
+        diagonal = np.arange(len(on))
+        body[diagonal, diagonal] += RIDGE
+        factor, info = lapack.dpotrf(body, lower=1, clean=0, overwrite_a=1)
+        if info:
+            return None
+        step = np.zeros(self.size)
+        step[on] = lapack.dpotrs(factor, -left[on] * scale, lower=1)[0] * scale
+        change = self._sum(theta * self._cost(step)) / mass
+        change -= np.where(rises, float(change[rises].sum()) / within / mass, 0.0)
+        return step, change, float(np.abs(change / taken.p).max())
+
+    def _curvature(self, theta: Floats, mass: Floats, on: Ints) -> tuple[Floats, Floats]:
+        """The dual's curvature in the money of the rows `on`, its lower half, with 1 on the
+        diagonal of what pairs alone bring; and the scale of rows that makes it so."""
+        from scipy.linalg import blas
 
         pairs, size, rises = self.pairs, len(on), self.pairs.rises
         number = np.full(self.size, -1)
         number[on] = np.arange(size)
-        theta = np.where(taken.held, self.e, 0.0)
-        mass = np.maximum(taken.mass, 1e-300)
         number = number.reshape(-1, self.resources)
-        body, has = np.zeros((size, size)), np.zeros((self.users, size))
+        body, has = np.zeros((size, size), order="F"), np.zeros((self.users, size))
         for r in range(self.resources):
-            mine = number[pairs.server, r]
-            part = theta * pairs.uses[:, r]
+            mine, part = number[pairs.server, r], theta * pairs.uses[:, r]
             some = np.flatnonzero((mine >= 0) & (part > 0))
-            at = pairs.user[some] * size + mine[some]
-            # a pair has a place of its own in the table, but for rows of one user and row
-            has.ravel()[at] = part[some]
+            has[pairs.user[some], mine[some]] = part[some]
             for other in range(r, self.resources):
                 both = (number[:, r] >= 0) & (number[:, other] >= 0)
                 if both.any():
                     sums = np.bincount(pairs.server, part * pairs.uses[:, other], len(number))
                     one, two = number[both, r], number[both, other]
                     body[one, two] = body[two, one] = sums[both]
-        diagonal = np.diag(body).copy()
-        g = (has[rises] / mass[rises, None]).sum(axis=0)
-        several = np.flatnonzero(self._sum(taken.held.astype(np.float64)) > 1) if False else slice(None)
-        half = has[several] / np.sqrt(mass[several])[:, None]
-        body = blas.dsyrk(-1.0, half.T, 1.0, body.T, trans=0, lower=1, overwrite_c=1)
-        total = float((1 / mass[rises]).sum())
-        body = blas.dsyr(1 / total, g, a=body, lower=1, overwrite_a=1)
-        d = np.arange(size)
-        scale = 1 / np.sqrt(np.maximum(diagonal, 1e-300))
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(body), TINY))
+        rise = (has[rises] / mass[rises, None]).sum(axis=0)
+        has /= np.sqrt(mass)[:, None]
+        body = blas.dsyrk(-1.0, has.T, 1.0, body, lower=1, overwrite_c=1)
+        total = float((1.0 / mass[rises]).sum())
+        body = blas.dsyr(1.0 / total, rise, a=body, lower=1, overwrite_a=1)
         body *= scale[:, None]
         body *= scale
-        body[d, d] += RIDGE
-        try:
-            factor = cho_factor(body, lower=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            body[d, d] += 1e-9
-            try:
-                factor = cho_factor(body, lower=True, check_finite=False)
-            except np.linalg.LinAlgError:
-                return None
-        return cho_solve(factor, -left[on] * scale, check_finite=False) * scale
+        return body, scale
 
-
-VERBOSE = False
