@@ -20,6 +20,8 @@ from fairopt.solving.engines.interior.behind import Behind
 from fairopt.solving.engines.point import How
 from fairopt.solving.engines.polish.levels import polished, settled
 from fairopt.solving.engines.programs import conic, sequence
+from fairopt.solving.levels_again import at_vertex
+from fairopt.solving.levels_again import begin as begun
 from fairopt.solving.level_part import MANY_PAIRS, ClusterPart, LevelsFound, in_order
 
 SMALL = 3_000
@@ -191,10 +193,10 @@ def _of_part(
     if len(part.servers) == 1 and way in OURS:
         return part.filled()
     level: LevelsFound | None = None
-    begin = None if start is None or way != "auto" else part.begin(start)
-    soon = (few or (begin is not None and begin.vertex)) and len(
-        part.instance.pairs[0]
-    ) <= MANY_PAIRS
+    begin = None
+    if start is not None and way == "auto" and at_vertex(part.instance, start):
+        begin = begun(part.instance, part.score, start)
+    soon = (few or begin is not None) and len(part.instance.pairs[0]) <= MANY_PAIRS
     first = way in ("kept", "refined") or (way == "auto" and (soon or part.soon()))
     if first:
         level = part.kept(counting, way == "refined", begin)

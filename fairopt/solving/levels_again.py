@@ -25,7 +25,10 @@ from fairopt.solving import renamed
 from fairopt.solving.engines.again import matching
 from fairopt.solving.engines.again.held import PairsHeld
 from fairopt.solving.engines.again.level import LevelAgain, LevelPairs
+from fairopt.solving.engines.programs.level_model import Begin, LevelKnown
 
+MANY = 6_000
+"""pairs up to which a basis is worth more than what else an answer of few pairs says"""
 FEWEST = 2_000
 """pairs from which a start is worth trying"""
 SURE = 1e-9
@@ -48,15 +51,22 @@ def again(
         return _again(instance, notion, score, start)
 
 
+def begin(instance: Instance, score: Floats, start: Allocation) -> Begin | None:
+    """What the last answer says of the first basis of a kept model; None if nothing."""
+    with np.errstate(all="ignore"):
+        guess = _Guess.of(instance, score, start)
+        return None if guess is None else guess.begin()
+
+
 def _again(
     instance: Instance, notion: Notion, score: Floats, start: Allocation
 ) -> Allocation | None:
     few = instance.shape[0] * instance.shape[1] < FEWEST
-    guess = None if few else _Guess.of(instance, score, start)
+    guess = None if few or at_vertex(instance, start) else _Guess.of(instance, score, start)
     if guess is None:
         return None
     found = guess.finished()
-    if found is None and guess.single and not guess.vertex:
+    if found is None and guess.single:
         for nearer in guess.nearer():
             found = nearer.finished()
             if found is not None:
@@ -64,6 +74,15 @@ def _again(
     if found is None:
         return None
     return Allocation(instance, notion, found[0], level_prices=found[1], score=score)
+
+
+def at_vertex(instance: Instance, start: Allocation) -> bool:
+    """Whether there are few pairs, of which the last answer held hardly more than a basis may."""
+    told = start.level_prices
+    if told is None or len(instance.pairs[0]) > MANY:
+        return False
+    rows_priced = int((told > 0).any(axis=0).sum())
+    return int((start.tasks > 0).sum()) <= len(start.instance.users) + 2 * rows_priced
 
 
 @dataclass(frozen=True)
@@ -113,11 +132,6 @@ class _Guess:
         """Whether there is one level beside those of limits."""
         return len(self.money) == 1 and bool((self.level == 0).all())
 
-    @property
-    def vertex(self) -> bool:
-        """Whether hardly more pairs hold tasks than a basis of the first level may."""
-        return int(self.kept.sum()) <= len(self.level) + 2 * int((self.money[0] > 0).sum())
-
     def finished(self) -> tuple[Floats, Floats] | None:
         """Tasks (N, I) and prices (K, I, R) of the levels, if users pay the same on the pairs that
         are kept, and tasks near those there are fill the rows with a price; None where not."""
@@ -134,14 +148,11 @@ class _Guess:
             money, paid = found
             if (_cheapest(instance, score, money) < paid * (1 - SURE)).any():
                 return None  # somebody has to come to a server
-            mine = level == k
-            left = float(money.sum()) - float((paid * share)[~mine].sum())
-            if not (mine.any() and float((paid * instance.weight)[mine].sum()) > 0):
+            t = self._next(k, money, paid, share)
+            if t == np.inf:
                 continue  # nobody of this level is left
-            t = _height(left, paid[mine], instance.weight[mine], most[mine])
             if not 0 < t < np.inf:
                 return None
-            share[mine] = np.minimum(t * instance.weight, most)[mine]
             told.append((t, money / float(money.sum())))
             full |= money > 0
         x = held.filled(self.tasks[n, i], share, full)
@@ -152,6 +163,39 @@ class _Guess:
         pool = np.where(instance.pool > 0, instance.pool, 1.0)
         told.sort(key=lambda one: one[0])
         return answer, np.array([price / pool for _, price in told])
+
+    def _next(self, k: int, money: Floats, paid: Floats, share: Floats) -> float:
+        """The height of level k if a unit of share costs so much (N,); its users' shares (N,) are
+        set. inf if nobody is left at it."""
+        mine, weight = self.level == k, self.instance.weight
+        if not float((paid * weight)[mine].sum()) > 0:
+            return np.inf
+        left = float(money.sum()) - float((paid * share)[~mine].sum())
+        t = _height(left, paid[mine], weight[mine], self.most[mine])
+        share[mine] = np.minimum(t * weight, self.most)[mine]
+        return t
+
+    def begin(self) -> Begin:
+        """The basis of the level of most users, and the levels below it: users are on the servers
+        that cost them least, and pay."""
+        instance, score = self.instance, self.score
+        n, i = instance.pairs
+        of_most = int(np.bincount(self.level[self.level >= 0]).argmax())
+        share, before = np.where(self.level < 0, self.most, 0.0), list[LevelKnown]()
+        for k in range(of_most):
+            t = self._next(k, self.money[k], _cheapest(instance, score, self.money[k]), share)
+            if not 0 < t < np.inf:
+                break
+            who = (self.level == k) & (self.most > share)
+            before.append(LevelKnown(t, who, self.money[k]))
+        held = self.kept[n, i]
+        cost = _costs(instance, score, self.money[of_most])
+        bare = np.flatnonzero(~self.kept.any(axis=1))
+        if len(bare):
+            held |= np.isin(n, bare) & (i == cost.argmin(axis=1)[n])
+        priced = self.money[of_most] > 0
+        paying = np.isfinite(cost).any(axis=1) & ((self.level >= 0) & (self.level <= of_most))
+        return Begin(held, paying, priced, tuple(before))
 
     def nearer(self) -> Iterator[_Guess]:
         """Of one level: the guesses to which proximal steps lead."""
@@ -168,8 +212,8 @@ class _Guess:
         uses = demand / pool[i] * (due[n] / worth)[:, None]
         rises = self.most > t * instance.weight
         pairs = LevelPairs(n, i, uses, rises, len(instance.servers))
-        begin = self.tasks[n, i] * worth / share[n]
-        for found in LevelAgain(pairs, begin, money).rounds():
+        first = self.tasks[n, i] * worth / share[n]
+        for found in LevelAgain(pairs, first, money).rounds():
             tasks = np.zeros_like(self.tasks)
             tasks[n, i] = found.v * due[n] / worth
             kept = np.zeros_like(self.kept)
@@ -210,10 +254,8 @@ def _height(left: float, paid: Floats, weight: Floats, most: Floats) -> float:
 def _cheap(instance: Instance, score: Floats, tasks: Floats, money: Floats) -> Bools:
     """(N, I) pairs that hold tasks where these are about as cheap as anywhere, or much of a
     share."""
-    pool = np.where(instance.pool > 0, instance.pool, 1.0)
-    cost = task_cost(instance, money / pool, slice(None), None)
+    each = _costs(instance, score, money)
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.where(instance.eligible, cost / score, np.inf)
         part = tasks * score / rows.total(tasks * score)[:, None]
         dearer = each / rows.least(each)[:, None] - 1.0
     used = (dearer < CHEAPEST) & (part > SURE * dearer)
@@ -221,12 +263,17 @@ def _cheap(instance: Instance, score: Floats, tasks: Floats, money: Floats) -> B
     return found
 
 
-def _cheapest(instance: Instance, score: Floats, money: Floats) -> Floats:
-    """(N,) the cheapest price of a unit of share, for money (I, R) of rows; 0 of what is free."""
+def _costs(instance: Instance, score: Floats, money: Floats) -> Floats:
+    """(N, I) the price of a unit of share for money (I, R) of rows, inf where not eligible."""
     pool = np.where(instance.pool > 0, instance.pool, 1.0)
     cost = task_cost(instance, money / pool, slice(None), None)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return rows.least(np.where(instance.eligible, cost / score, np.inf))
+        return np.where(instance.eligible, cost / score, np.inf)
+
+
+def _cheapest(instance: Instance, score: Floats, money: Floats) -> Floats:
+    """(N,) the cheapest price of a unit of share, for money (I, R) of rows; 0 of what is free."""
+    return rows.least(_costs(instance, score, money))
 
 
 def _begun(
@@ -236,14 +283,11 @@ def _begun(
     new = np.flatnonzero(stopped & ~(tasks > 0).any(axis=1))
     if not len(new):
         return tasks.copy()
-    pool = np.where(instance.pool > 0, instance.pool, 1.0)
-    cost = task_cost(instance, money / pool, slice(None), None)[new]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.where(instance.eligible[new], cost / score[new], np.inf)
+    each = _costs(instance, score, money)[new]
     near = each <= rows.least(each)[:, None] * (1 + CHEAPEST)
     found = tasks.copy()
     found[new] = np.where(near, np.minimum(instance.alone[new], 1e300) / 1e3, 0.0)
     return found
 
 
-__all__ = ["again"]
+__all__ = ["again", "at_vertex", "begin"]

@@ -85,6 +85,11 @@ def levels(
             }
         )
 
+    for known in begin.before if begin is not None else ():
+        level[known.who] = known.t
+        told(known.t, known.who, known.money, np.zeros(users, bool))
+        free &= ~known.who
+        model.freeze(known.who, level)
     while free.any():
         try:
             t, tasks, money, limits, worth = model.highest()
