@@ -54,8 +54,8 @@ def again(
 def begin(instance: Instance, score: Floats, start: Allocation) -> Begin | None:
     """What the last answer says of the first basis of a kept model; None if nothing."""
     with np.errstate(all="ignore"):
-        guess = _Guess.of(instance, score, start)
-        return None if guess is None else guess.begin()
+        guess = _Guess.of(instance, score, start, moved=False)
+        return None if guess is None else guess.begin(_new_servers(start, instance))
 
 
 def _again(
@@ -100,8 +100,10 @@ class _Guess:
     kept: Bools
 
     @classmethod
-    def of(cls, instance: Instance, score: Floats, start: Allocation) -> _Guess | None:
-        """The guess; None where the start says too little."""
+    def of(
+        cls, instance: Instance, score: Floats, start: Allocation, moved: bool = True
+    ) -> _Guess | None:
+        """The guess; None where the start says too little. `moved`: with tasks on new servers."""
         if start.level_prices is None:
             return None
         came, money = _new_servers(start, instance), []
@@ -119,7 +121,9 @@ class _Guess:
         level = np.where(pays.any(axis=0), pays.argmax(axis=0), -1)
         if not np.isfinite(most[level < 0]).all():
             return None
-        before = _moved_on(instance, score, renamed.columns(start, instance), came)
+        before = renamed.columns(start, instance)
+        if moved and came.any():
+            before = _moved_on(instance, score, before, came)
         tasks, kept = before.copy(), before > 0
         for k, one in enumerate(money):
             mine = level == k
@@ -175,7 +179,7 @@ class _Guess:
         share[mine] = np.minimum(t * weight, self.most)[mine]
         return t
 
-    def begin(self) -> Begin:
+    def begin(self, came: Bools) -> Begin:
         """The basis of the level of most users, and the levels below it: users are on the servers
         that cost them least, and pay."""
         instance, score = self.instance, self.score
@@ -193,7 +197,7 @@ class _Guess:
         bare = np.flatnonzero(~self.kept.any(axis=1))
         if len(bare):
             held |= np.isin(n, bare) & (i == cost.argmin(axis=1)[n])
-        priced = self.money[of_most] > 0
+        priced = (self.money[of_most] > 0) & ~came[:, None]
         paying = np.isfinite(cost).any(axis=1) & ((self.level >= 0) & (self.level <= of_most))
         return Begin(held, paying, priced, tuple(before))
 
@@ -230,8 +234,6 @@ def _new_servers(start: Allocation, instance: Instance) -> Bools:
 
 def _moved_on(instance: Instance, score: Floats, tasks: Floats, came: Bools) -> Floats:
     """The tasks (N, I), with a part of everybody's on each server that came."""
-    if not came.any():
-        return tasks
     share = matching.filled(instance, score, tasks * score, np.flatnonzero(came))
     return np.divide(share, score, out=np.zeros_like(share), where=share > 0)
 

@@ -97,6 +97,8 @@ def levels(
             if not steps:
                 raise
             break  # the tasks of the last level are an answer
+        if begin is not None and any(t < known.t for known in begin.before):
+            raise SolverFailure("kept model: levels of the last answer are not the lowest any more")
         stopped = free & (model.ceiling <= t)
         if stopped.any():
             level[stopped] = model.ceiling[stopped]
