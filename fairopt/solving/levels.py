@@ -37,6 +37,8 @@ SHARP = 5e-7
 """if the levels have a larger error they are computed again, in the next way"""
 EXACT = 1e-9
 """if the levels of a small instance have a larger error, tasks and prices are made exact"""
+CLOSE = 1e-8
+"""the same where they began at those of the answer before a change"""
 
 
 def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocation:
@@ -84,10 +86,11 @@ class LevelsLadder(Best):
         # nothing is to be gained once every part has its levels to thirty digits
         exact = done <= {"refined", "filled"}
         one = exact or clock.over()
+        enough = EXACT if how.start is None else CLOSE
         for levels in (found,) if one else _finer(self.instance, self.score, found):
             step: dict[str, Any] = {"step": way}
             self.keep(step, self._answer(levels))
-            if self.error <= EXACT:
+            if self.error <= enough:
                 break
         if exact or self.error <= SHARP:
             return True
