@@ -37,6 +37,8 @@ MUCH = 1e-3
 """part of a share that stays where it is though its server is dearer now: its price is to change"""
 DUST = 1e-9
 """part of a share that a pair holds which proximal steps leave behind, as that of no pair"""
+MANY_MORE, PART = 1.5, 0.1
+"""where so many times more pairs cost least than hold tasks, steps begin with that part on all"""
 NOISE = 10.0
 """so many times what is left of an error, in parts of the dearest row, is no price"""
 CHEAPEST = 1e-6
@@ -205,7 +207,8 @@ class _Guess:
         """Of one level: the guesses to which proximal steps lead."""
         instance, score, (money,) = self.instance, self.score, self.money
         n, i = instance.pairs
-        paid = _cheapest(instance, score, money)
+        cost = _costs(instance, score, money)
+        paid = rows.least(cost)
         t = _height(float(money.sum()), paid, instance.weight, self.most)
         if not 0 < t < np.inf:
             return
@@ -217,7 +220,13 @@ class _Guess:
         rises = self.most > t * instance.weight
         pairs = LevelPairs(n, i, uses, rises, len(instance.servers))
         first = self.tasks[n, i] * worth / share[n]
-        for found in LevelAgain(pairs, first, money).rounds():
+        near = (cost <= paid[:, None] * (1 + CHEAPEST))[n, i]
+        if np.count_nonzero(near) > MANY_MORE * np.count_nonzero(self.kept):
+            # of many answers the last was a vertex: what costs the same is to be used a little
+            many = np.bincount(n[near], minlength=len(due))
+            first = (1 - PART) * first + PART * near / np.maximum(many, 1)[n]
+        patient = bool(np.isfinite(self.most).any())  # each limit reached is another level
+        for found in LevelAgain(pairs, first, money, patient).rounds():
             tasks = np.zeros_like(self.tasks)
             tasks[n, i] = found.v * due[n] / worth
             kept = np.zeros_like(self.kept)

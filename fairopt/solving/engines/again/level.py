@@ -33,8 +33,9 @@ USED = 1e-7
 """part of its share from which a pair counts in that spread"""
 SMALL = 1e-9
 """the least price of a user, in parts of the mean, that says how far its pairs may move"""
-ROUNDS, STEPS = 4, 25
-"""most rounds, and Newton steps of all of them"""
+ROUNDS = 4
+HASTY, PATIENT = (25, 5), (80, 15)
+"""most Newton steps of all rounds, and how many of them may be stuck"""
 PASSES = 60
 TRIALS = 18
 """most lengths of a step that are tried"""
@@ -43,9 +44,9 @@ FAR, LONGER = 1e-5, 10.0
 longer ones are tried while the dual falls"""
 RIDGE = 1e-12
 """added to the unit diagonal of the scaled system"""
-SHORT, STUCK = 1e-3, 5
-"""a step shortened to less than this part is lost, and after so many of them all is given up: where
-users can give way to a row only by coming to servers they are not on, a step has no end"""
+SHORT = 1e-3
+"""a step shortened to less than this part is stuck: where users can give way to a row only by coming
+to servers they are not on, it has no end"""
 TINY = 1e-300
 
 
@@ -86,10 +87,17 @@ class _Taken:
 
 
 class LevelAgain:
-    """The rounds. v, money : where they begin."""
+    """The rounds.
 
-    def __init__(self, pairs: LevelPairs, v: Floats, money: Floats) -> None:
+    Parameters
+    ----------
+    v, money : where they begin. patient : whether an answer without a start takes so long that many
+        steps are worth it.
+    """
+
+    def __init__(self, pairs: LevelPairs, v: Floats, money: Floats, patient: bool) -> None:
         self.pairs, self.y = pairs, v
+        self.most, self.most_stuck = PATIENT if patient else HASTY
         self.users, self.resources = len(pairs.rises), pairs.uses.shape[1]
         self.first = np.searchsorted(pairs.user, np.arange(self.users))
         self.row = pairs.server[:, None] * self.resources + np.arange(self.resources)
@@ -167,7 +175,7 @@ class LevelAgain:
             if miss <= ENOUGH:
                 self.money = money
                 return taken
-            if self.steps >= STEPS:
+            if self.steps >= self.most:
                 return None
             self.steps += 1
             found = self._stepped(taken, money, left)
@@ -209,7 +217,7 @@ class LevelAgain:
                 part = -at_low / (at_high - at_low)
                 length = low + (high - low) * min(max(part, 0.1), 0.9)
         self.stuck += length < SHORT
-        return None if self.stuck >= STUCK else (new, tried)
+        return None if self.stuck >= self.most_stuck else (new, tried)
 
     def _direction(
         self, taken: _Taken, on: Ints, left: Floats
