@@ -20,9 +20,9 @@ from fairopt.solving.engines.interior.behind import Behind
 from fairopt.solving.engines.point import How
 from fairopt.solving.engines.polish.levels import polished, settled
 from fairopt.solving.engines.programs import conic, sequence
+from fairopt.solving.level_part import MANY_PAIRS, ClusterPart, LevelsFound, in_order
 from fairopt.solving.levels_again import at_vertex
 from fairopt.solving.levels_again import begin as begun
-from fairopt.solving.level_part import MANY_PAIRS, ClusterPart, LevelsFound, in_order
 
 SMALL = 3_000
 """for instances of up to so many pairs, levels of the interior method are made exact"""

@@ -27,7 +27,7 @@ from fairopt.solving.engines.again.held import PairsHeld
 from fairopt.solving.engines.again.level import LevelAgain, LevelPairs
 from fairopt.solving.engines.programs.level_model import Begin, LevelKnown
 
-MANY = 6_000
+BASIS_PAIRS = 6_000
 """pairs up to which a basis is worth more than what else an answer of few pairs says"""
 FEWEST = 2_000
 """pairs from which a start is worth trying"""
@@ -81,7 +81,7 @@ def _again(
 def at_vertex(instance: Instance, start: Allocation) -> bool:
     """Whether there are few pairs, of which the last answer held hardly more than a basis may."""
     told = start.level_prices
-    if told is None or len(instance.pairs[0]) > MANY:
+    if told is None or len(instance.pairs[0]) > BASIS_PAIRS:
         return False
     rows_priced = int((told > 0).any(axis=0).sum())
     return int((start.tasks > 0).sum()) <= len(start.instance.users) + 2 * rows_priced

@@ -1,4 +1,4 @@
-"""The pairs that hold tasks: prices at which they cost a user the same, and tasks that fill rows."""
+"""Pairs that hold tasks: prices at which they cost a user the same, and tasks that fill rows."""
 
 from __future__ import annotations
 

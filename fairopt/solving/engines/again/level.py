@@ -34,7 +34,7 @@ USED = 1e-7
 SMALL = 1e-9
 """the least price of a user, in parts of the mean, that says how far its pairs may move"""
 ROUNDS = 4
-HASTY, PATIENT = (25, 5), (80, 15)
+HASTY, PATIENT = (25, 5), (80, 30)
 """most Newton steps of all rounds, and how many of them may be stuck"""
 PASSES = 60
 TRIALS = 18
@@ -45,8 +45,8 @@ longer ones are tried while the dual falls"""
 RIDGE = 1e-12
 """added to the unit diagonal of the scaled system"""
 SHORT = 1e-3
-"""a step shortened to less than this part is stuck: where users can give way to a row only by coming
-to servers they are not on, it has no end"""
+"""a step shortened to less than this part is stuck: where users can give way to a row only by
+coming to servers they are not on, it has no end"""
 TINY = 1e-300
 
 
@@ -77,7 +77,7 @@ class LevelFound:
 
 
 @dataclass(frozen=True)
-class _Taken:
+class _LevelStep:
     v: Floats
     held: Bools
     cost: Floats
@@ -109,7 +109,7 @@ class LevelAgain:
         self.steps = self.stuck = 0
 
     def rounds(self) -> Iterator[LevelFound]:
-        """The levels with tasks and prices after each round, not exact; until they get no nearer."""
+        """Levels with tasks and prices after each round, not exact; until they get no nearer."""
         for _ in range(ROUNDS):
             clock.tick()
             least = SMALL / self.users
@@ -131,16 +131,17 @@ class LevelAgain:
         return np.asarray((self.pairs.uses * money[self.row]).sum(axis=1))
 
     def _used(self, v: Floats) -> Floats:
-        return np.bincount(self.row.ravel(), (self.pairs.uses * v[:, None]).ravel(), self.size)
+        used = (self.pairs.uses * v[:, None]).ravel()
+        return np.asarray(np.bincount(self.row.ravel(), used, self.size), dtype=float)
 
     def _sum(self, of_pairs: Floats) -> Floats:
         return np.add.reduceat(of_pairs, self.first)
 
-    def _take(self, money: Floats, p: Floats, level: float) -> _Taken | None:
+    def _take(self, money: Floats, p: Floats, level: float) -> _LevelStep | None:
         user, rises = self.pairs.user, self.pairs.rises
         cost = self._cost(money)
         base = self.y - self.e * cost
-        for k in range(PASSES):
+        for _ in range(PASSES):
             v = np.maximum(base + self.e * p[user], 0.0)
             held = v > 0
             mass = self._sum(np.where(held, self.e, 0.0))
@@ -164,9 +165,9 @@ class LevelAgain:
         v = np.maximum(base + self.e * p[user], 0.0)
         held = v > 0
         mass = self._sum(np.where(held, self.e, 0.0))
-        return _Taken(v, held, cost, p, level, mass)
+        return _LevelStep(v, held, cost, p, level, mass)
 
-    def _round(self) -> _Taken | None:
+    def _round(self) -> _LevelStep | None:
         money = self.money
         taken = self._take(money, self.p, self.level)
         while taken is not None:
@@ -184,7 +185,9 @@ class LevelAgain:
             taken, money = found
         return None
 
-    def _stepped(self, taken: _Taken, money: Floats, left: Floats) -> tuple[_Taken, Floats] | None:
+    def _stepped(
+        self, taken: _LevelStep, money: Floats, left: Floats
+    ) -> tuple[_LevelStep, Floats] | None:
         on = np.flatnonzero((money > 0) | (left < -0.1 * ENOUGH))
         found = self._direction(taken, on, left)
         if found is None:
@@ -220,7 +223,7 @@ class LevelAgain:
         return None if self.stuck >= self.most_stuck else (new, tried)
 
     def _direction(
-        self, taken: _Taken, on: Ints, left: Floats
+        self, taken: _LevelStep, on: Ints, left: Floats
     ) -> tuple[Floats, Floats, float] | None:
         """The Newton step in the money of the rows `on`, what it does to users' prices, and by
         which part it changes them at most."""
@@ -270,4 +273,3 @@ class LevelAgain:
         body *= scale[:, None]
         body *= scale
         return body, scale
-
