@@ -212,7 +212,7 @@ def rows(case: Case, density: float, changes: int) -> list[Row]:
                 changed = change(inst, density, rng)
                 answer, seconds = timed(changed, notion, last)
                 proof = answer.certificate
-                row.hits.append(answer.steps[0].get("status") == "used")
+                row.hits.append(str(answer.steps[0].get("status")).startswith("used"))
                 row.proofs.append(max(proof.gap, proof.residual))
                 row.seconds.append(seconds)
                 if (number // clusters) % COLD_EVERY == 0:

@@ -22,6 +22,8 @@ from fairopt.solving.reduce import reduce as reducing
 CLOSE = 1e-8
 """largest gap and residual of an answer from a start; any other is solved anew"""
 COLD = "solved anew"
+BASIS = "used: its basis"
+"""of max-min with few pairs: its levels are solved as without a start, from the last basis"""
 SOON = 6_000
 """pairs of merged users and servers up to which max-min is solved as soon as a start of many more
 pairs is read"""
@@ -72,13 +74,13 @@ def answer(
     pairs = small.instance.placement.size
     if levels and pairs < SOON and pairs * FEWER <= instance.placement.size:
         few = "few once those alike are one"
-        return None, ({**step, "status": f"not used: {few}, {COLD}{_basis(instance)}"},)
+        return None, ({**step, "status": f"not used: {few}, {COLD}"},)
     begin = renamed.merged(start, small) if small.steps else start
     lead = _levels if levels else _alpha_fair
     alloc, status = lead(small.instance, small.notion, small.score, begin, step)
     if alloc is None:
-        basis = _basis(instance) if levels else ""
-        return None, ({**step, "status": f"{status}, {COLD}{basis}"},)
+        basis = levels and levels_again.at_vertex(small.instance, begin)
+        return None, ({**step, "status": BASIS if basis else f"{status}, {COLD}"},)
     if small.steps:
         if not levels and pairs * FEWER <= instance.placement.size:
             alloc = _nearer(alloc)
@@ -149,11 +151,6 @@ def goes_on(instance: Instance, start: Allocation, told: tuple[dict[str, Any], .
     plain = instance.plain and start.instance.plain
     told_levels = start.level_prices is not None and bool(np.any(start.level_prices))
     return not told or (plain and told_levels and _many(instance))
-
-
-def _basis(instance: Instance) -> str:
-    """How max-min is solved anew, in words."""
-    return " from its basis" if _many(instance) else ""
 
 
 def _many(instance: Instance) -> bool:

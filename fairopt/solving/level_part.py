@@ -14,7 +14,6 @@ from fairopt.certificates.guess import roughly
 from fairopt.errors import SolverFailure
 from fairopt.instance import Bools, Floats, Instance, Ints
 from fairopt.notions import MaxMin
-from fairopt.solving import renamed
 from fairopt.solving.engines.path.level import LevelStops, stopping
 from fairopt.solving.engines.point import AlphaQuestion, divided, fitted
 from fairopt.solving.engines.polish.levels import exactly_full, settled
@@ -125,22 +124,6 @@ class ClusterPart:
                 continue
             return LevelsFound(found.tasks, found.level_prices, found.steps)
         return None
-
-    def begin(self, start: Allocation) -> Begin:
-        """What an answer before a change says of the first basis of the part."""
-        inst, (n, i) = self.instance, self.instance.pairs
-        share = renamed.columns(start, inst) * self.score
-        held = (share > USED * share.sum(axis=1, keepdims=True))[n, i]
-        assert start.level_prices is not None
-        priced = np.zeros(inst.pool.shape, dtype=bool)
-        for prices in start.level_prices:  # the first level that prices a server of the part
-            money = renamed.prices({"prices": prices}, start.instance, inst)["prices"] * inst.pool
-            priced = money > USED * money.max()
-            if priced.any():
-                break
-        pays = ((inst.pair_demand > 0) & priced[i]).any(axis=1)
-        paying = np.bincount(n[~pays], minlength=inst.shape[0]) == 0
-        return Begin(held, paying, priced)
 
     @property
     def timed(self) -> bool:

@@ -21,6 +21,8 @@ from fairopt.solving.engines.point import How
 from fairopt.solving.engines.polish.levels import polished, settled
 from fairopt.solving.engines.programs import conic, sequence
 from fairopt.solving.level_part import MANY_PAIRS, ClusterPart, LevelsFound, in_order
+from fairopt.solving.levels_again import at_vertex
+from fairopt.solving.levels_again import begin as begun
 
 SMALL = 3_000
 """for instances of up to so many pairs, levels of the interior method are made exact"""
@@ -35,6 +37,8 @@ SHARP = 5e-7
 """if the levels have a larger error they are computed again, in the next way"""
 EXACT = 1e-9
 """if the levels of a small instance have a larger error, tasks and prices are made exact"""
+CLOSE = 1e-8
+"""the same where they began at those of the answer before a change"""
 
 
 def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocation:
@@ -82,10 +86,11 @@ class LevelsLadder(Best):
         # nothing is to be gained once every part has its levels to thirty digits
         exact = done <= {"refined", "filled"}
         one = exact or clock.over()
+        enough = EXACT if how.start is None else CLOSE
         for levels in (found,) if one else _finer(self.instance, self.score, found):
             step: dict[str, Any] = {"step": way}
             self.keep(step, self._answer(levels))
-            if self.error <= EXACT:
+            if self.error <= enough:
                 break
         if exact or self.error <= SHARP:
             return True
@@ -191,10 +196,10 @@ def _of_part(
     if len(part.servers) == 1 and way in OURS:
         return part.filled()
     level: LevelsFound | None = None
-    begin = None if start is None or way != "auto" else part.begin(start)
-    soon = (few or (begin is not None and begin.vertex)) and len(
-        part.instance.pairs[0]
-    ) <= MANY_PAIRS
+    begin = None
+    if start is not None and way == "auto" and at_vertex(part.instance, start):
+        begin = begun(part.instance, part.score, start)
+    soon = (few or begin is not None) and len(part.instance.pairs[0]) <= MANY_PAIRS
     first = way in ("kept", "refined") or (way == "auto" and (soon or part.soon()))
     if first:
         level = part.kept(counting, way == "refined", begin)

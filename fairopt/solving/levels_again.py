@@ -11,7 +11,8 @@ fills the rows with a price. Whether all of that is still so is for the judge to
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,17 +22,25 @@ from fairopt.formulas.blocked import task_cost
 from fairopt.instance import Bools, Floats, Instance, Ints
 from fairopt.notions import Notion
 from fairopt.solving import renamed
+from fairopt.solving.engines.again import matching
+from fairopt.solving.engines.again.held import PairsHeld
+from fairopt.solving.engines.again.level import LevelAgain, LevelPairs
+from fairopt.solving.engines.programs.level_model import Begin, LevelKnown
 
+BASIS_PAIRS = 6_000
+"""pairs up to which a basis is worth more than what else an answer of few pairs says"""
 FEWEST = 2_000
 """pairs from which a start is worth trying"""
 SURE = 1e-9
 """prices of less than this part of the dearest are noise"""
-TURNS, ENOUGH, RIDGE = 15, 1e-13, 1e-11
-"""most corrections; what may be left of them; added to a diagonal, as a part of it"""
-STALLS = 3
-"""corrections that leave no less than the best before, after which tasks are to lie elsewhere"""
 MUCH = 1e-3
 """part of a share that stays where it is though its server is dearer now: its price is to change"""
+DUST = 1e-9
+"""part of a share that a pair holds which proximal steps leave behind, as that of no pair"""
+MANY_MORE, PART = 1.5, 0.1
+"""where so many times more pairs cost least than hold tasks, steps begin with that part on all"""
+NOISE = 10.0
+"""so many times what is left of an error, in parts of the dearest row, is no price"""
 CHEAPEST = 1e-6
 """a newcomer begins on servers whose price is within this part of its cheapest"""
 
@@ -44,201 +53,220 @@ def again(
         return _again(instance, notion, score, start)
 
 
+def begin(instance: Instance, score: Floats, start: Allocation) -> Begin | None:
+    """What the last answer says of the first basis of a kept model; None if nothing."""
+    with np.errstate(all="ignore"):
+        guess = _Guess.of(instance, score, start, moved=False)
+        return None if guess is None else guess.begin(_new_servers(start, instance))
+
+
 def _again(
     instance: Instance, notion: Notion, score: Floats, start: Allocation
 ) -> Allocation | None:
     few = instance.shape[0] * instance.shape[1] < FEWEST
-    if few or start.level_prices is None:
+    guess = None if few or at_vertex(instance, start) else _Guess.of(instance, score, start)
+    if guess is None:
         return None
-    money = []
-    for prices in start.level_prices[start.level_prices.any(axis=(1, 2))]:
-        given = renamed.prices({"prices": prices}, start.instance, instance)["prices"]
-        one = given * instance.pool
-        money.append(np.where(one > SURE * one.max(initial=0.0), one, 0.0))
-    if not money:
+    found = guess.finished()
+    if found is None and guess.single:
+        for nearer in guess.nearer():
+            found = nearer.finished()
+            if found is not None:
+                break
+    if found is None:
         return None
-    pays = np.array([_cheapest(instance, score, one) > 0 for one in money])
-    capped = _capped(instance, score, start)
-    # the first level at which a user pays is that at which it is stopped
-    level = np.where(capped, -1, pays.argmax(axis=0))
-    if not (pays.any(axis=0) | capped).all():
-        return None
-    before = renamed.columns(start, instance)
-    tasks, kept = np.zeros_like(before), np.zeros(before.shape, dtype=bool)
-    for k, one in enumerate(money):
-        mine = level == k
-        begun = _begun(instance, score, before, one, mine)
-        tasks[mine], kept[mine] = begun[mine], _cheap(instance, score, begun, one)[mine]
-    tasks[capped], kept[capped] = before[capped], before[capped] > 0
-    n, i = (part.astype(np.int64) for part in np.nonzero(kept))
-    held = _PairsHeld(instance, score, n, i)
-    share = np.where(capped, np.where(instance.eligible, score, 0.0).max(axis=1), 0.0)
-    share = share * np.where(capped, instance.limit, 0.0)
-    told = []
-    for k in range(len(money)):
-        found = held.alike(money[k])
-        if found is None:
+    return Allocation(instance, notion, found[0], level_prices=found[1], score=score)
+
+
+def at_vertex(instance: Instance, start: Allocation) -> bool:
+    """Whether there are few pairs, of which the last answer held hardly more than a basis may."""
+    told = start.level_prices
+    if told is None or len(instance.pairs[0]) > BASIS_PAIRS:
+        return False
+    rows_priced = int((told > 0).any(axis=0).sum())
+    return int((start.tasks > 0).sum()) <= len(start.instance.users) + 2 * rows_priced
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """What the last answer says: money, one (I, R) for each level; level (N,) of which users are,
+    -1 of those whom limits alone stop; most (N,) share that a limit allows; tasks (N, I), of which
+    those that are `kept` say what costs a user the same."""
+
+    instance: Instance
+    score: Floats
+    money: list[Floats]
+    level: Ints
+    most: Floats
+    tasks: Floats
+    kept: Bools
+
+    @classmethod
+    def of(
+        cls, instance: Instance, score: Floats, start: Allocation, moved: bool = True
+    ) -> _Guess | None:
+        """The guess; None where the start says too little. `moved`: with tasks on new servers."""
+        if start.level_prices is None:
             return None
-        money[k], paid = found
-        mine = level == k
-        due = paid * instance.weight
-        if not (mine.any() and float(due[mine].sum()) > 0):
-            continue  # nobody of this level is left
-        t = (float(money[k].sum()) - float((paid * share)[~mine].sum())) / float(due[mine].sum())
+        came, money = _new_servers(start, instance), []
+        for prices in start.level_prices[start.level_prices.any(axis=(1, 2))]:
+            given = renamed.prices({"prices": prices}, start.instance, instance)["prices"]
+            if came.any() and not came.all():
+                given[came] = np.median(given[~came], axis=0)
+            one = given * instance.pool
+            money.append(np.where(one > SURE * one.max(initial=0.0), one, 0.0))
+        if not money:
+            return None
+        pays = np.array([_cheapest(instance, score, one) > 0 for one in money])
+        most = np.where(instance.eligible, score, 0.0).max(axis=1) * instance.limit
+        # the first level at which a user pays is that at which it is stopped
+        level = np.where(pays.any(axis=0), pays.argmax(axis=0), -1)
+        if not np.isfinite(most[level < 0]).all():
+            return None
+        before = renamed.columns(start, instance)
+        if moved and came.any():
+            before = _moved_on(instance, score, before, came)
+        tasks, kept = before.copy(), before > 0
+        for k, one in enumerate(money):
+            mine = level == k
+            begun = _begun(instance, score, before, one, mine)
+            tasks[mine], kept[mine] = begun[mine], _cheap(instance, score, begun, one)[mine]
+        return cls(instance, score, money, level, most, tasks, kept)
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one level beside those of limits."""
+        return len(self.money) == 1 and bool((self.level == 0).all())
+
+    def finished(self) -> tuple[Floats, Floats] | None:
+        """Tasks (N, I) and prices (K, I, R) of the levels, if users pay the same on the pairs that
+        are kept, and tasks near those there are fill the rows with a price; None where not."""
+        instance, score, level, most = self.instance, self.score, self.level, self.most
+        n, i = (part.astype(np.int64) for part in np.nonzero(self.kept))
+        held = PairsHeld(instance, score, n, i)
+        share = np.where(level < 0, most, 0.0)
+        told = []
+        full = np.zeros(instance.pool.shape, dtype=bool)
+        for k, one in enumerate(self.money):
+            found = held.alike(one)
+            if found is None:
+                return None
+            money, paid = found
+            if (_cheapest(instance, score, money) < paid * (1 - SURE)).any():
+                return None  # somebody has to come to a server
+            t = self._next(k, money, paid, share)
+            if t == np.inf:
+                continue  # nobody of this level is left
+            if not 0 < t < np.inf:
+                return None
+            told.append((t, money / float(money.sum())))
+            full |= money > 0
+        x = held.filled(self.tasks[n, i], share, full)
+        if x is None:
+            return None
+        answer = np.zeros(instance.shape[:2])
+        answer[n, i] = x
+        pool = np.where(instance.pool > 0, instance.pool, 1.0)
+        told.sort(key=lambda one: one[0])
+        return answer, np.array([price / pool for _, price in told])
+
+    def _next(self, k: int, money: Floats, paid: Floats, share: Floats) -> float:
+        """The height of level k if a unit of share costs so much (N,); its users' shares (N,) are
+        set. inf if nobody is left at it."""
+        mine, weight = self.level == k, self.instance.weight
+        if not float((paid * weight)[mine].sum()) > 0:
+            return np.inf
+        left = float(money.sum()) - float((paid * share)[~mine].sum())
+        t = _height(left, paid[mine], weight[mine], self.most[mine])
+        share[mine] = np.minimum(t * weight, self.most)[mine]
+        return t
+
+    def begin(self, came: Bools) -> Begin:
+        """The basis of the level of most users, and the levels below it: users are on the servers
+        that cost them least, and pay."""
+        instance, score = self.instance, self.score
+        n, i = instance.pairs
+        of_most = int(np.bincount(self.level[self.level >= 0]).argmax())
+        share, before = np.where(self.level < 0, self.most, 0.0), list[LevelKnown]()
+        for k in range(of_most):
+            t = self._next(k, self.money[k], _cheapest(instance, score, self.money[k]), share)
+            if not 0 < t < np.inf:
+                break
+            who = (self.level == k) & (self.most > share)
+            before.append(LevelKnown(t, who, self.money[k]))
+        held = self.kept[n, i]
+        cost = _costs(instance, score, self.money[of_most])
+        bare = np.flatnonzero(~self.kept.any(axis=1))
+        if len(bare):
+            held |= np.isin(n, bare) & (i == cost.argmin(axis=1)[n])
+        priced = (self.money[of_most] > 0) & ~came[:, None]
+        paying = np.isfinite(cost).any(axis=1) & ((self.level >= 0) & (self.level <= of_most))
+        return Begin(held, paying, priced, tuple(before))
+
+    def nearer(self) -> Iterator[_Guess]:
+        """Of one level: the guesses to which proximal steps lead."""
+        instance, score, (money,) = self.instance, self.score, self.money
+        n, i = instance.pairs
+        cost = _costs(instance, score, money)
+        paid = rows.least(cost)
+        t = _height(float(money.sum()), paid, instance.weight, self.most)
         if not 0 < t < np.inf:
-            return None
-        share = np.where(mine, t * instance.weight, share)
-        told.append((t, money[k] / float(money[k].sum())))
-    full = np.zeros(instance.pool.shape, dtype=bool)
-    for _, one in told:
-        full |= one > 0
-    x = held.filled(tasks[n, i], share, full)
-    if x is None:
-        return None
-    answer = np.zeros(instance.shape[:2])
-    answer[n, i] = x
-    pool = np.where(instance.pool > 0, instance.pool, 1.0)
-    told.sort(key=lambda one: one[0])
-    return Allocation(
-        instance,
-        notion,
-        answer,
-        level_prices=np.array([price / pool for _, price in told]),
-        score=score,
-    )
-
-
-def _capped(instance: Instance, score: Floats, start: Allocation) -> Bools:
-    """(N,) who had all that its limit allows, and has a limit."""
-    full = start.totals >= start.instance.limit * (1 - SURE)
-    names = {start.instance.users[n] for n in np.flatnonzero(full).tolist()}
-    found = np.array([user in names for user in instance.users], dtype=bool)
-    return found & np.isfinite(instance.limit)
-
-
-class _PairsHeld:
-    """The pairs (C,) that hold tasks, and rows (I, R) of all resources.
-
-    uses : (C, R), part of each row of its server that a task takes.
-    """
-
-    def __init__(self, instance: Instance, score: Floats, n: Ints, i: Ints) -> None:
-        self.user, self.server = n, i
-        self.count, self.rows, self.weight = (
-            len(instance.users),
-            instance.pool.shape,
-            instance.weight,
-        )
-        self.worth = score[n, i]
+            return
+        due = np.minimum(t * instance.weight, self.most)
+        worth, share = score[n, i], rows.total(self.tasks * score)
         demand = instance.demand[n] if instance.demand.ndim == 2 else instance.demand[n, i]
-        self.uses = demand / np.where(instance.pool > 0, instance.pool, 1.0)[i]
+        pool = np.where(instance.pool > 0, instance.pool, 1.0)
+        uses = demand / pool[i] * (due[n] / worth)[:, None]
+        rises = self.most > t * instance.weight
+        pairs = LevelPairs(n, i, uses, rises, len(instance.servers))
+        first = self.tasks[n, i] * worth / share[n]
+        near = (cost <= paid[:, None] * (1 + CHEAPEST))[n, i]
+        if np.count_nonzero(near) > MANY_MORE * np.count_nonzero(self.kept):
+            # of many answers the last was a vertex: what costs the same is to be used a little
+            many = np.bincount(n[near], minlength=len(due))
+            first = (1 - PART) * first + PART * near / np.maximum(many, 1)[n]
+        patient = bool(np.isfinite(self.most).any())  # each limit reached is another level
+        for found in LevelAgain(pairs, first, money, patient).rounds():
+            tasks = np.zeros_like(self.tasks)
+            tasks[n, i] = found.v * due[n] / worth
+            kept = np.zeros_like(self.kept)
+            kept[n, i] = found.v > DUST
+            price = found.money * (found.money > NOISE * found.off * found.money.max())
+            yield replace(self, money=[price], tasks=tasks, kept=kept)
 
-    def _by_user(self, of_pairs: Floats) -> Floats:
-        return np.asarray(np.bincount(self.user, of_pairs, self.count), dtype=np.float64)
 
-    def _paid(self, price: Floats) -> Floats:
-        """(C,) what a task costs at prices of rows (I, R)."""
-        return np.asarray(np.einsum("cr,cr->c", self.uses, price[self.server]), dtype=np.float64)
+def _new_servers(start: Allocation, instance: Instance) -> Bools:
+    """(I,) servers that were not there before."""
+    there = set(start.instance.servers)
+    return np.array([name not in there for name in instance.servers], dtype=bool)
 
-    def _by_row(self, of_pairs: Floats) -> Floats:
-        """(I, R) the sums of (C, R)."""
-        each = [np.bincount(self.server, one, self.rows[0]) for one in of_pairs.T]
-        return np.asarray(np.stack(each, axis=1), dtype=np.float64)
 
-    def _square(self, part: Floats, per: Floats, own: Floats, on: Ints) -> tuple[Floats, Floats]:
-        """A^T A of (C, R) parts of the rows `on` (M,), less what users (N,) of so much take up; and
-        (N, M) what users have of rows."""
-        many = self.rows[1]
-        number = np.full(self.rows[0] * many, -1)
-        number[on] = np.arange(len(on))
-        number = number.reshape(self.rows)
-        body, has = np.zeros((len(on), len(on))), np.zeros((self.count, len(on)))
-        for r in range(many):
-            mine = number[self.server, r]
-            some = np.flatnonzero((mine >= 0) & (part[:, r] != 0))
-            at = self.user[some] * len(on) + mine[some]
-            value = per[some] * part[some, r]
-            has += np.bincount(at, value, has.size).reshape(has.shape)
-            for other in range(r, many):
-                sums = np.bincount(self.server, part[:, r] * part[:, other], self.rows[0])
-                both = (number[:, r] >= 0) & (number[:, other] >= 0)
-                one, two = number[both, r], number[both, other]
-                body[one, two] = body[two, one] = sums[both]
-        half = has / np.sqrt(own)[:, None]
-        return body - half.T @ half, has
+def _moved_on(instance: Instance, score: Floats, tasks: Floats, came: Bools) -> Floats:
+    """The tasks (N, I), with a part of everybody's on each server that came."""
+    share = matching.filled(instance, score, tasks * score, np.flatnonzero(came))
+    return np.divide(share, score, out=np.zeros_like(share), where=share > 0)
 
-    def alike(self, money: Floats) -> tuple[Floats, Floats] | None:
-        """Money of rows (I, R), changed by as little as can be until what a user holds costs it the
-        same, and (N,) the price of a unit of its share; None if that fails."""
-        paying = self._paid(money) > 0
-        many = self._by_user(paying.astype(np.float64))
-        if (many[self.user[~paying]] > 0).any():
-            return None  # what a user holds is free in part
-        on, many = np.flatnonzero(money > 0), np.maximum(many, 1.0)
-        for _ in range(TURNS):
-            paid = self.uses * money[self.server]
-            cost = np.where(paying, self._paid(money), 1.0)
-            log_q = np.where(paying, np.log(cost / self.worth), 0.0)
-            mean_q = self._by_user(log_q) / many
-            apart = np.where(paying, log_q - mean_q[self.user], 0.0)
-            if np.abs(apart).max(initial=0.0) <= ENOUGH:
-                pays = self._by_user(paying.astype(np.float64)) > 0
-                return money, np.where(pays, np.exp(mean_q), 0.0)
-            part = paid / cost[:, None]
-            body, _ = self._square(part, np.ones(len(cost)), many, on)
-            solved = _factored(body)
-            change = (
-                None if solved is None else solved(self._by_row(part * apart[:, None]).ravel()[on])
-            )
-            if change is None or not (np.abs(change) < 0.5).all():
-                return None
-            money = money.copy()
-            money.ravel()[on] *= 1.0 - change
-        return None
 
-    def filled(self, x: Floats, due: Floats, full: Bools) -> Floats | None:
-        """The tasks (C,), changed by the least part of themselves until everybody has the share
-        that is due (N,) and rows that are to be full (I, R) are, as those that would be overrun;
-        None if that fails."""
-        x = x * (due / self._by_user(x * self.worth))[self.user]
-        per = self.worth / due[self.user]
-        worst, stalls, system = np.inf, 0, None
-        for _ in range(TURNS):
-            short, left = 1.0 - self._by_user(x * per), 1.0 - self._by_row(self.uses * x[:, None])
-            over = left < -ENOUGH
-            off = max(float(np.abs(short).max()), float(np.abs(left[full | over]).max(initial=0.0)))
-            if off <= ENOUGH:
-                return x
-            stalls, worst = stalls + (not off < worst), min(worst, off)
-            if stalls > STALLS:
-                return None
-            if system is None or (over & ~full).any():
-                full = full | over
-                size, on = x**2, np.flatnonzero(full)
-                own = self._by_user(size * per**2)
-                body, has = self._square(self.uses * x[:, None], x * per, own, on)
-                system = _factored(body)
-            more = None if system is None else system(left.ravel()[on] - has.T @ (short / own))
-            if more is None:
-                return None
-            price = np.zeros(self.rows)
-            price.ravel()[on] = more
-            mine = (short - has @ more) / own
-            x = x + size * (per * mine[self.user] + self._paid(price))
-            if (x < 0).any():  # what holds no more is left out
-                x, system = np.maximum(x, 0.0), None
-            if not (self._by_user(x * per) > 0).all():
-                return None
-        return None
+def _height(left: float, paid: Floats, weight: Floats, most: Floats) -> float:
+    """The level t at which users (N,) who pay so much for a unit of share spend what is left, each
+    t times its weight or the most that its limit allows."""
+    order = np.argsort(most / weight)
+    cap, rate = most[order] / weight[order], (paid * weight)[order]
+    spent = np.concatenate([[0.0], np.cumsum(rate * cap)])  # by those at their limits
+    rising = np.cumsum(rate[::-1])[::-1]
+    with np.errstate(invalid="ignore"):
+        stops = spent[:-1] + rising * cap > left
+    if not stops.any():
+        return np.inf
+    first = int(stops.argmax())
+    return float((left - spent[first]) / rising[first])
 
 
 def _cheap(instance: Instance, score: Floats, tasks: Floats, money: Floats) -> Bools:
     """(N, I) pairs that hold tasks where these are about as cheap as anywhere, or much of a
     share."""
-    pool = np.where(instance.pool > 0, instance.pool, 1.0)
-    cost = task_cost(instance, money / pool, slice(None), None)
+    each = _costs(instance, score, money)
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.where(instance.eligible, cost / score, np.inf)
         part = tasks * score / rows.total(tasks * score)[:, None]
         dearer = each / rows.least(each)[:, None] - 1.0
     used = (dearer < CHEAPEST) & (part > SURE * dearer)
@@ -246,32 +274,17 @@ def _cheap(instance: Instance, score: Floats, tasks: Floats, money: Floats) -> B
     return found
 
 
-def _factored(body: Floats) -> Callable[[Floats], Floats | None] | None:
-    """What solves a symmetric system that may be singular by little; None where nothing does."""
-    from scipy.linalg import cho_factor, cho_solve
-
-    if not np.isfinite(body).all():
-        return None
-    some = np.arange(len(body))
-    body[some, some] += RIDGE * np.maximum(body[some, some], 1e-300)
-    try:
-        factor = cho_factor(body, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        return None
-
-    def solved(right: Floats) -> Floats | None:
-        found = np.asarray(cho_solve(factor, right, check_finite=False))
-        return found if np.isfinite(found).all() else None
-
-    return solved
+def _costs(instance: Instance, score: Floats, money: Floats) -> Floats:
+    """(N, I) the price of a unit of share for money (I, R) of rows, inf where not eligible."""
+    pool = np.where(instance.pool > 0, instance.pool, 1.0)
+    cost = task_cost(instance, money / pool, slice(None), None)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(instance.eligible, cost / score, np.inf)
 
 
 def _cheapest(instance: Instance, score: Floats, money: Floats) -> Floats:
     """(N,) the cheapest price of a unit of share, for money (I, R) of rows; 0 of what is free."""
-    pool = np.where(instance.pool > 0, instance.pool, 1.0)
-    cost = task_cost(instance, money / pool, slice(None), None)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return rows.least(np.where(instance.eligible, cost / score, np.inf))
+    return rows.least(_costs(instance, score, money))
 
 
 def _begun(
@@ -281,14 +294,11 @@ def _begun(
     new = np.flatnonzero(stopped & ~(tasks > 0).any(axis=1))
     if not len(new):
         return tasks.copy()
-    pool = np.where(instance.pool > 0, instance.pool, 1.0)
-    cost = task_cost(instance, money / pool, slice(None), None)[new]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.where(instance.eligible[new], cost / score[new], np.inf)
+    each = _costs(instance, score, money)[new]
     near = each <= rows.least(each)[:, None] * (1 + CHEAPEST)
     found = tasks.copy()
     found[new] = np.where(near, np.minimum(instance.alone[new], 1e300) / 1e3, 0.0)
     return found
 
 
-__all__ = ["again"]
+__all__ = ["again", "at_vertex", "begin"]

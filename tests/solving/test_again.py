@@ -194,7 +194,16 @@ def test_what_cannot_be_a_start_is_refused_by_name():
     ]
 
 
-@pytest.mark.parametrize("notion", [fo.MaxMin(), fo.AlphaFair(0), fo.PerServerDRF()])
+def test_few_pairs_of_max_min_begin_from_the_last_basis():
+    inst = cluster(6, 2, 2)
+    last = fo.solve(inst, fo.MaxMin())
+    found = fo.solve(inst, fo.MaxMin(), start=last)
+    assert found.steps[0]["status"] == "used: its basis"
+    assert found.certificate.certified
+    np.testing.assert_allclose(found.shares, last.shares, rtol=1e-9)
+
+
+@pytest.mark.parametrize("notion", [fo.AlphaFair(0), fo.PerServerDRF()])
 def test_other_notions_are_solved_anew_and_say_so(notion):
     inst = cluster(6, 2, 2)
     last = fo.solve(inst, notion)

@@ -46,6 +46,26 @@ def test_max_min_from_a_start_is_max_min(seed: int) -> None:
     assert came.certificate.certified and np.allclose(came.shares, last.shares, rtol=1e-7)
 
 
+@pytest.mark.parametrize("density", [0.04, 0.2])
+def test_max_min_where_servers_come_and_go(density: float) -> None:
+    """A server that comes takes tasks of many users, one that goes gives them to others; where
+    users are on few servers many pairs are a basis."""
+    rng = np.random.default_rng(5)
+    placement = rng.random((400, 40)) < density
+    placement[np.arange(400), np.arange(400) % 39] = True
+    inst = fo.Instance(rng.lognormal(0, 1, (400, 3)), rng.uniform(1, 10, (40, 3)), placement)
+    every = np.arange(400)
+    less = inst.select(every, np.arange(39))
+    used = 0
+    for before, after in ((less, inst), (inst, less)):
+        answer = fo.solve(after, fo.MaxMin(), start=fo.solve(before, fo.MaxMin()))
+        cold = fo.solve(after, fo.MaxMin())
+        assert answer.certificate.certified
+        assert np.abs(np.log(answer.shares / cold.shares)).max() < 1e-7
+        used += str(answer.steps[0]["status"]).startswith("used")
+    assert used == 2
+
+
 def test_a_forged_start_of_max_min_does_no_harm():
     inst, rng = cluster(0), np.random.default_rng(0)
     last = fo.solve(inst, fo.MaxMin())

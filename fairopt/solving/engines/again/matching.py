@@ -62,7 +62,7 @@ def matched(
     came = np.setdiff1d(np.arange(len(inst.servers)), new_servers)
     price[came] = np.median(price[new_servers], axis=0)
     price[inst.pool <= 0] = 0.0
-    return _scaled(question, _filled(question, share, came), price)
+    return _scaled(question, filled(inst, question.score, share, came), price)
 
 
 def _common(old: Sequence[str], new: Sequence[str]) -> tuple[Ints, Ints]:
@@ -86,13 +86,13 @@ def _placed(matrix: Floats, old: Ints, new: Ints, count: int) -> Floats:
     return found
 
 
-def _filled(question: AlphaQuestion, share: Floats, came: Ints) -> Floats:
-    """The shares with a part of everybody's moved to each server that came."""
-    inst = question.instance
+def filled(inst: Instance, score: Floats, share: Floats, came: Ints) -> Floats:
+    """The shares (N, I) with as much of everybody's moved to each server that came as an equal part
+    of it would be on each server it may use, or less where that does not fit."""
     for server in came.tolist():
         total = share.sum(axis=1)
-        part = np.where(inst.eligible[:, server], total / inst.shape[1], 0.0)
-        amount = np.divide(part, question.score[:, server], out=np.zeros_like(part), where=part > 0)
+        part = np.where(inst.eligible[:, server], total / inst.eligible.sum(axis=1), 0.0)
+        amount = np.divide(part, score[:, server], out=np.zeros_like(part), where=part > 0)
         demand = inst.demand if inst.demand.ndim == 2 else inst.demand[:, server]
         use = amount @ demand
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -54,8 +54,6 @@ def levels(
     SolverFailure : HiGHS finds no optimum, or nobody stopped a level.
     """
     model = RefinedModel(instance, score) if refined else KeptModel(instance, score)
-    if begin is not None:
-        model.begin(begin)
     users = instance.shape[0]
     level, prices, steps = np.zeros(users), list[Floats](), list[dict[str, Any]]()
     free = np.ones(users, bool)
@@ -85,6 +83,13 @@ def levels(
             }
         )
 
+    if begin is not None:
+        for known in begin.before:
+            level[known.who] = known.t
+            told(known.t, known.who, known.money, np.zeros(users, bool))
+            free &= ~known.who
+            model.freeze(known.who, level)
+        model.begin(begin)
     while free.any():
         try:
             t, tasks, money, limits, worth = model.highest()
@@ -92,6 +97,8 @@ def levels(
             if not steps:
                 raise
             break  # the tasks of the last level are an answer
+        if begin is not None and any(t < known.t for known in begin.before):
+            raise SolverFailure("kept model: levels of the last answer are not the lowest any more")
         stopped = free & (model.ceiling <= t)
         if stopped.any():
             level[stopped] = model.ceiling[stopped]

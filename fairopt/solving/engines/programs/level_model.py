@@ -32,23 +32,31 @@ WRONG = 1e-18
 1e-12, which may be all that a light user has"""
 DUAL, PRIMAL = 1, 4
 """HiGHS's numbers of the two simplex methods"""
+DEVEX = 1
+"""its number of weights that need no system solved for each row before the first pivot"""
 WIDE = 1e-6
 """the smallest unit of a user relative to others'"""
 
 
 @dataclass(frozen=True)
+class LevelKnown:
+    """A level that is taken as known: t, who (N,) is stopped at it, money of rows (I, R)."""
+
+    t: float
+    who: Bools
+    money: Floats
+
+
+@dataclass(frozen=True)
 class Begin:
     """What an answer before a change says of the first basis: held (P,) pairs with tasks, paying
-    (N,) users whose share costs something, priced (I, R) rows. Any guess is a beginning."""
+    (N,) users whose share costs something, priced (I, R) rows. Any guess is a beginning. `before`
+    are the levels below that of the basis, as the last answer has them; the judge tells."""
 
     held: Bools
     paying: Bools
     priced: Bools
-
-    @property
-    def vertex(self) -> bool:
-        """Whether no more pairs hold tasks than a basis may."""
-        return int(self.held.sum()) <= len(self.paying) + int(self.priced.sum())
+    before: tuple[LevelKnown, ...] = ()
 
 
 class KeptModel:
@@ -131,6 +139,7 @@ class KeptModel:
         basis.valid = basis.alien = True
         if self.highs.setBasis(basis) == highspy.HighsStatus.kOk:
             self.highs.setOptionValue("simplex_strategy", DUAL)
+            self.highs.setOptionValue("simplex_dual_edge_weight_strategy", DEVEX)
             self.begun = True
 
     def highest(self) -> tuple[float, Floats, Floats, Floats, Floats]:
