@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -59,6 +60,8 @@ def test_a_process_killed_in_the_judge_changes_nothing(
     def kill(passes: int, doing: str) -> None:
         if passes == at:
             os.kill(next(iter(pool._processes)), signal.SIGKILL)
+            while not pool._broken:  # until the pool has seen it, so that the next pass must
+                time.sleep(0.01)
 
     with pytest.warns(RuntimeWarning, match="a worker was killed"):
         found = fo.certify_partitions(answer, None, pool, kill)
