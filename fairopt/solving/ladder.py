@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairopt import clock, fast
-from fairopt.allocation import Allocation
 from fairopt.certificates.proof import SURE, sight
-from fairopt.formulas.blocked import task_cost
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair
 from fairopt.solving.best import EXACT, Best, Rung, Tried
@@ -22,37 +20,7 @@ from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import AlphaQuestion, Point
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.smoothed import newton as smoothed
-
-UNDECIDED = 1e-4
-"""part of a share, and of a price above the cheapest, within which a pair may be used or not"""
-DECIDED = 1e-6
-"""a part that is so much smaller than the other is 0 in the end, and the pair decided"""
-
-
-def undecided(alloc: Allocation, error: float) -> bool:
-    """Whether a pair is nearly unused and nearly as cheap as the user's cheapest, neither of which
-    is far nearer than the other.
-
-    There the error of an interior answer is as large as the square root of its gap, so of a more
-    exact answer fewer pairs are near.
-
-    Parameters
-    ----------
-    alloc : an answer with prices. error : the larger of its gap and residual.
-    """
-    inst = alloc.instance
-    assert alloc.prices is not None
-    cost = task_cost(inst, alloc.prices, slice(None), alloc.limit_prices)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        cost = cost / alloc.score
-    cheapest = np.where(inst.eligible, cost, np.inf).min(axis=1, keepdims=True)
-    share = alloc.tasks * alloc.score
-    part = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
-    width = min(UNDECIDED, 100 * error**0.5)
-    n, i = np.nonzero(inst.eligible & (cost < cheapest * (1 + width)) & (part < width))
-    part, dearer = part[n, i], cost[n, i] / cheapest[n, 0] - 1
-    return bool(((part >= DECIDED * dearer) & (dearer >= DECIDED * part)).any())
-
+from fairopt.solving.undecided import undecided
 
 STEEP = 5.0
 """alpha above which users of next to no money may be answered once more, after all others"""
@@ -225,26 +193,23 @@ class AlphaLadder(Best):
         needless. So where the judge would have to search, both answers are there before it does;
         of very many pairs it always would, and the path goes there at once.
         """
-        if self.question.many >= MANY_PAIRS:
-            found = smoothed.follow(self.question, straight=True)
-            told = "" if found is None else found.told
-            self.judge("prices, smoothed", None if found is None else found.point, told)
+        many = self.question.many >= MANY_PAIRS
+        if many:
+            self.judge("prices, smoothed", *_said(smoothed.follow(self.question, straight=True)))
             if self.enough():
                 return True
         for wary in (False, True):
             found = smoothed.follow(self.question, wary=wary)
-            told = "" if found is None else found.told
             label = "prices, smoothed warily" if wary else "prices, smoothed"
-            first = self.record(label, None if found is None else found.point, told)
-            many = self.question.many >= MANY_PAIRS
+            first = self.record(label, *_said(found))
             ended = found is not None and found.ended
             later = first is not None and ended and (many or sight(first.alloc) > self.gap)
             if not later:
                 self.compare(first)
             if found is not None and ended and (later or (self.short() and self.right())):
-                found = smoothed.closer(self.question, found)
-                told = "" if found is None else found.told
-                second = self.record("prices, closer", None if found is None else found.point, told)
+                second = self.record(
+                    "prices, closer", *_said(smoothed.closer(self.question, found))
+                )
                 self.compare_until(self.gap, [first, second] if later else [second])
             if self.best is not None and self.short() and self.right():
                 self.nearer(self.gap)
@@ -303,6 +268,11 @@ class AlphaLadder(Best):
             n, (polished or point).x * question.share_per_task, self.instance.shape[0]
         )
         return np.maximum(share, 1e-12 * units.alone(question))
+
+
+def _said(found: smoothed.SmoothedFound | None) -> tuple[Point | None, str]:
+    """The point that prices ended at, and how they came there."""
+    return (None, "") if found is None else (found.point, found.told)
 
 
 SIMPLEX, LIMITS = "simplex, refined", "everybody at the limit"

@@ -383,7 +383,7 @@ def test_interrupted_it_says_how_to_go_on(
 ) -> None:
     arguments = "--resume", f"{tmp_path}/p.jsonl", "-o", f"{tmp_path}/out.csv", "-j", jobs
     process = begun(*arguments)
-    half_way(tmp_path / "p.jsonl", process)
+    half_way(tmp_path / "p.jsonl", process, 11)  # the last may be written and not counted yet
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: every process of the group
     out, said = process.communicate(timeout=60)
     assert process.returncode == 130 and out == ""

@@ -19,7 +19,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from fairopt import clock
 from fairopt.instance import Bools, Floats, Instance, Ints
@@ -155,6 +154,8 @@ class Servers:
         pays = pays * taken.rate[:, :, None]
         own = np.matmul(self.part.transpose(1, 2, 0), pays.transpose(1, 0, 2))
         if np.count_nonzero(taken.held) < SPARSE * taken.held.size:
+            from scipy import sparse
+
             n, i = np.nonzero(taken.held)
             each = (i[:, None] * kinds + np.arange(kinds)).ravel()
             begins = np.concatenate([[0], np.cumsum(np.bincount(n, minlength=users))]) * kinds
