@@ -157,7 +157,7 @@ def _filled(question: Question, columns: Grid, place: Place) -> Place:
 
 def filling(question: Question, price: Floats, left: Floats, error: Floats, body: Floats) -> Floats:
     """(I, R) y: a task is to become more by its demand times y, which fills full rows, and those
-    that are overrun.
+    that are overrun or would be then.
 
     Parameters
     ----------
@@ -167,11 +167,15 @@ def filling(question: Question, price: Floats, left: Floats, error: Floats, body
     servers, resources = body.shape[:2]
     short = (left - SPARE * question.unit - 4 * error).reshape(servers, resources)
     full = (price > 0).reshape(servers, resources) | (short < 0)
-    short = np.where(full, short, 0.0)
-    short -= np.where(full, ROUNDED * np.abs(short).max(axis=1)[:, None], 0.0)
-    some = body * (full[:, :, None] & full[:, None])
-    found: Floats = (np.linalg.pinv(some, hermitian=True) @ short[:, :, None])[:, :, 0]
-    return found
+    while True:
+        more = np.where(full, short, 0.0)
+        more -= np.where(full, ROUNDED * np.abs(more).max(axis=1)[:, None], 0.0)
+        some = body * (full[:, :, None] & full[:, None])
+        found: Floats = (np.linalg.pinv(some, hermitian=True) @ more[:, :, None])[:, :, 0]
+        over = ~full & ((body @ found[:, :, None])[:, :, 0] > short)
+        if not over.any():
+            return found
+        full |= over
 
 
 def _pieces(place: Place) -> list[slice]:
