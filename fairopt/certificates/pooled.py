@@ -34,8 +34,7 @@ servers are few"""
 SAME_PRICE = 1e-7
 """part of the dearest in which two prices are told apart"""
 SPARE, ROUNDED = 2.0**-84, 2.0**-44
-"""left free of a full row: a part of it, and of what it was short or overrun by before, as what
-fills it is rounded"""
+"""left free of a full row: a part of it, and of all that moves there, as that is rounded"""
 PIECE = 1 << 14
 """columns at once"""
 
@@ -168,10 +167,13 @@ def filling(question: Question, price: Floats, left: Floats, error: Floats, body
     short = (left - SPARE * question.unit - 4 * error).reshape(servers, resources)
     full = (price > 0).reshape(servers, resources) | (short < 0)
     while True:
-        more = np.where(full, short, 0.0)
-        more -= np.where(full, ROUNDED * np.abs(more).max(axis=1)[:, None], 0.0)
         some = body * (full[:, :, None] & full[:, None])
-        found: Floats = (np.linalg.pinv(some, hermitian=True) @ more[:, :, None])[:, :, 0]
+        inverse, wanted = np.linalg.pinv(some, hermitian=True), np.where(full, short, 0.0)
+        found: Floats = (inverse @ wanted[:, :, None])[:, :, 0]
+        # less by what may be rounded of all that moves, of which much may cancel
+        moved = np.maximum(np.abs(wanted), (some @ np.abs(found)[:, :, None])[:, :, 0])
+        wanted -= np.where(full, ROUNDED * moved.max(axis=1)[:, None], 0.0)
+        found = (inverse @ wanted[:, :, None])[:, :, 0]
         over = ~full & ((body @ found[:, :, None])[:, :, 0] > short)
         if not over.any():
             return found
