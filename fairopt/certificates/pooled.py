@@ -28,6 +28,8 @@ from fairopt.certificates.question import Question
 from fairopt.certificates.search import ROOMS, SearchFound, search
 from fairopt.instance import Floats, Ints
 
+PART = 1e-2
+"""of the bound that is wanted, one of the search at which no step of it brings more"""
 MANY_COLUMNS, FEWER = 10_000, 4
 """columns from which servers of the same price are looked for; so many times fewer prices than
 servers are few"""
@@ -58,7 +60,7 @@ def pooled(question: Question, answer: Given, enough: float) -> SearchFound | No
     own = np.flatnonzero(had)
     asked = price.ravel() * small.row_unit
     begin = replace(answer, held=own, x=np.asarray(had[own], dtype=np.float64), price=asked)
-    found = search(small, begin, rooms=ROOMS[:1]).place
+    found = search(small, begin, enough=PART * enough, rooms=ROOMS[:1]).place
     if found is None:
         return None
     wanted = np.zeros(len(had))

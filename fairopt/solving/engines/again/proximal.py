@@ -28,7 +28,7 @@ DELTA = 1e-6
 """relative rise of a price at which a pair may double"""
 ETA = 1e-4
 """a pair that was not used moves like one with this part of its user's share"""
-ENOUGH = 3e-10
+ENOUGH = 1e-12
 """error at which it stops"""
 USEFUL = 1e-8
 """error with which an answer that gets no better is still worth judging"""
@@ -94,17 +94,19 @@ class _Again:
         self.e: Floats | None = None
         self.steps = 0
         self.last: Taken | None = None
+        cost = self.layout.cost(self.money)
+        p = self.layout.least(cost)
+        self.p = np.maximum(p, 1e-9 * float(np.median(p)))
+        self.gain = self.layout.spread(self.p) - cost
 
     def run(self) -> AgainFound:
-        number, error, p = 0, np.inf, self.layout.least(self.layout.cost(self.money))
-        p = np.maximum(p, 1e-9 * float(np.median(p)))
-        before = np.inf
+        number, error, before = 0, np.inf, np.inf
         while number < ROUNDS and not clock.over():
             number += 1
-            taken = self._round(p, before)
+            taken = self._round(before)
             if taken is None:
                 break
-            self.y, p = taken.z, taken.p
+            self.y, self.p, self.gain = taken.z, taken.p, taken.gain
             error = self._error(taken)
             if error <= ENOUGH or not error < 0.5 * before:
                 break
@@ -112,24 +114,25 @@ class _Again:
         useful = error <= USEFUL
         return AgainFound(self._point() if useful else None, self.steps, number)
 
-    def _round(self, p: Floats, before: float) -> Taken | None:
+    def _round(self, before: float) -> Taken | None:
         """One proximal problem; None if it was given up."""
-        layout, money = self.layout, self.money
-        e = self._ease(p)
-        users = UsersAgain(layout, self.question.alpha, self.w, self.limit, self.y, e)
+        e, none = self._ease(), np.zeros(self.money.shape)
+        users = UsersAgain(
+            self.layout, self.question.alpha, self.w, self.limit, self.y, e, self.gain, self.p
+        )
         give = 1.0 / (DELTA * self.mean)
         if self.last is None:
-            taken = users.take(money, p)
+            taken, dearer = users.take(none, np.zeros(len(self.p))), none
         else:
-            found = self._predicted(users, self.last, money, give)
+            found = self._predicted(users, self.last, give)
             if found is None:
                 return None
-            taken, money = found
+            taken, dearer = found
         enough = INNER * min(before, 1e-3)
         while True:
-            miss, room = self._miss(taken, money, give)
+            miss, room = self._miss(taken, dearer, give)
             if float(np.abs(miss).max()) <= max(enough, ENOUGH):
-                self.money, self.room = money, room
+                self.money, self.room = self.money + dearer, room
                 self.last = taken
                 return taken
             if self.steps >= NEWTON or self._hopeless(float(np.abs(miss).max())):
@@ -138,10 +141,10 @@ class _Again:
             if not self.curvature.update(taken, e, rho):
                 return None
             self.steps += 1
-            moved = self._searched(users, taken, money, miss, give)
+            moved = self._searched(users, taken, dearer, miss, give)
             if moved is None:
                 return None
-            taken, money = moved
+            taken, dearer = moved
 
     def _hopeless(self, miss: float) -> bool:
         """Whether a cold answer is likely to be faster than going on."""
@@ -149,40 +152,39 @@ class _Again:
             return self.steps >= EARLY and not miss < HOPE
         return not miss < ASTRAY
 
-    def _ease(self, p: Floats) -> Floats:
+    def _ease(self) -> Floats:
         """e over pairs: kept from round to round, so that H is too, but where a pair grew."""
         layout = self.layout
         e = np.maximum(self.y, ETA * layout.spread(layout.of_user(self.y)))
-        e = e / (DELTA * layout.spread(p)) * layout.mask
+        e = e / (DELTA * layout.spread(self.p)) * layout.mask
         if self.e is not None:
             e = np.where(e > GREW * self.e, e, self.e)
         self.e = e
         return e
 
     def _predicted(
-        self, users: UsersAgain, last: Taken, money: Floats, give: float
+        self, users: UsersAgain, last: Taken, give: float
     ) -> tuple[Taken, Floats] | None:
         """The first step of a round, along the pairs that the round before ended with."""
         layout = self.layout
         theta = np.where(last.held, users.e, 0.0)
         mass = layout.of_user(theta)
-        away = theta * (layout.spread(last.p) - last.cost)
-        p = last.p - layout.of_user(away) / (mass + last.slope)
-        z = last.z + away + theta * layout.spread(p - last.p)
-        held = self.room > 0
-        room = np.where(held, self.room - money * give, 0.0)
-        linear = Taken(z, last.held, last.cost, p, last.x, last.slope, mass)
-        if not self.curvature.update(linear, users.e, np.where(held, give, LIMIT / self.mean)):
+        away = theta * last.gain
+        rise = -layout.of_user(away) / (mass + last.slope)
+        z = last.z + away + theta * layout.spread(rise)
+        free = self.room > 0
+        room = np.where(free, self.room - self.money * give, 0.0)
+        linear = Taken(z, last.held, last.gain, last.p + rise, last.x, last.slope, mass)
+        if not self.curvature.update(linear, users.e, np.where(free, give, LIMIT / self.mean)):
             return None
         self.steps += 1
         miss = np.where(self.live, 1.0 - room - layout.used(z), 0.0)
         step = self.curvature.solve(-miss)
-        rise = layout.of_user(theta * layout.cost(step)) / (mass + last.slope)
-        moved = money + step
-        return users.take(moved, np.maximum(p + rise, 0.1 * last.p)), moved
+        rise = rise + layout.of_user(theta * layout.cost(step)) / (mass + last.slope)
+        return users.take(step, np.maximum(rise, -0.9 * last.p)), step
 
     def _searched(
-        self, users: UsersAgain, taken: Taken, money: Floats, miss: Floats, give: float
+        self, users: UsersAgain, taken: Taken, dearer: Floats, miss: Floats, give: float
     ) -> tuple[Taken, Floats] | None:
         """The Newton step, shortened until the dual's slope along it has at least halved."""
         step = self.curvature.solve(-miss)
@@ -193,8 +195,8 @@ class _Again:
             return None
         low, at_low, high, at_high, length = 0.0, slope, 0.0, 0.0, 1.0
         for _ in range(8):
-            tried = money + length * step
-            guess = np.maximum(taken.p + length * rise, 0.1 * taken.p)
+            tried = dearer + length * step
+            guess = taken.p - self.p + np.maximum(length * rise, -0.9 * taken.p)
             new = users.take(tried, guess)
             after = float((self._miss(new, tried, give)[0] * step).sum())
             if abs(after) <= 0.5 * abs(slope) or (after < 0 and high == 0.0):
@@ -209,17 +211,18 @@ class _Again:
             length = low + (high - low) * min(max(part, 0.1), 0.9)
         return new, tried
 
-    def _miss(self, taken: Taken, money: Floats, give: float) -> tuple[Floats, Floats]:
-        """(1 - room - use, room) of the rows."""
-        room = np.where(self.live, np.maximum(self.room - money * give, 0.0), 0.0)
+    def _miss(self, taken: Taken, dearer: Floats, give: float) -> tuple[Floats, Floats]:
+        """(1 - room - use, room) of the rows, where they cost so much more."""
+        room = np.maximum(self.room - (self.money + dearer) * give, 0.0)
+        room = np.where(self.live, room, 0.0)
         return np.where(self.live, 1.0 - room - self.layout.used(taken.z), 0.0), room
 
     def _error(self, taken: Taken) -> float:
         """The largest error of the optimality conditions, relative to each user's own share."""
         layout = self.layout
         # x is what is due at p; what is left is the money paid above the cheapest of the held pairs
-        off = (taken.cost - layout.spread(taken.p)) * taken.held
-        below_p = -float((off / layout.spread(taken.p)).min())
+        off = taken.gain * taken.held
+        below_p = float((off / layout.spread(taken.p)).max())
         above = layout.of_user(taken.z * np.abs(off)) / (taken.p * taken.x)
         use = layout.used(taken.z)
         idle = float((np.maximum(self.money, 0.0) * np.maximum(1.0 - use, 0.0)).sum())
