@@ -19,7 +19,9 @@ import numpy as np
 from fairopt import clock
 from fairopt.instance import Floats
 from fairopt.solving.engines.again.curvature import LIMIT, Curvature
+from fairopt.solving.engines.again.inside import Inside
 from fairopt.solving.engines.again.matching import Start
+from fairopt.solving.engines.again.together import Together
 from fairopt.solving.engines.again.users import Taken, UsersAgain
 from fairopt.solving.engines.interior.layout import GridLayout, layout_of
 from fairopt.solving.engines.point import AlphaQuestion, Point
@@ -67,9 +69,38 @@ def applies(question: AlphaQuestion) -> bool:
 
 
 def follow(question: AlphaQuestion, start: Start) -> AgainFound:
-    """The answer near a start, or no point where the method gives up."""
+    """The answer near a start, or no point where the method gives up. Prices are found first, where
+    servers of the same price are one."""
     with np.errstate(all="ignore"):
-        return _Again(question, start).run()
+        small, steps = Together.at(question, start), 0
+        if small is not None:
+            ended, steps = _ended(small.question, small.start)
+            start = start if ended is None else small.apart(ended)
+        found = _Again(question, start).run()
+        return AgainFound(found.point, found.steps + steps, found.rounds)
+
+
+def _ended(question: AlphaQuestion, start: Start) -> tuple[Start | None, int]:
+    """Shares and prices of a small question near a start, and steps; None where nothing leads
+    there."""
+    again = _Again(question, start)
+    point = again.run().point
+    if point is None:
+        if np.isfinite(again.limit).any():
+            return None, again.steps
+        inside = Inside(again.layout, question.alpha, again.w, again.y, again.money)
+        found = inside.end()
+        again.steps += inside.steps
+        if found is None:
+            return None, again.steps
+        again.y, again.money = found
+    y = again.y
+    if not isinstance(again.layout, GridLayout):
+        y = np.zeros(start.share.shape)
+        y[question.pairs] = again.y
+    pool = np.where(question.instance.pool > 0, question.instance.pool, 1.0)
+    prices = np.maximum(again.money, 0.0) / pool
+    return Start(y * again.unit[:, None], prices, start.log_unit), again.steps
 
 
 class _Again:
