@@ -26,12 +26,12 @@ from fairopt.solving.engines.again.users import Taken, UsersAgain
 from fairopt.solving.engines.interior.layout import GridLayout, layout_of
 from fairopt.solving.engines.point import AlphaQuestion, Point
 
-DELTA = 1e-6
-"""relative rise of a price at which a pair may double"""
+DELTA, SETTLED = 1e-6, 1e-8
+"""relative rise of a price at which a pair may double; the same where prices are found already"""
 ETA = 1e-4
 """a pair that was not used moves like one with this part of its user's share"""
-ENOUGH = 1e-12
-"""error at which it stops"""
+ENOUGH, FIRST = 1e-12, 1e-8
+"""error at which it stops; the same where another search begins there"""
 USEFUL = 1e-8
 """error with which an answer that gets no better is still worth judging"""
 NEWTON = 16
@@ -75,15 +75,18 @@ def follow(question: AlphaQuestion, start: Start) -> AgainFound:
         small, steps = Together.at(question, start), 0
         if small is not None:
             ended, steps = _ended(small.question, small.start)
-            start = start if ended is None else small.apart(ended)
-        found = _Again(question, start).run()
+        if small is None or ended is None:
+            again = _Again(question, start, DELTA, ENOUGH)
+        else:
+            again = _Again(question, small.apart(ended), SETTLED, ENOUGH)
+        found = again.run()
         return AgainFound(found.point, found.steps + steps, found.rounds)
 
 
 def _ended(question: AlphaQuestion, start: Start) -> tuple[Start | None, int]:
     """Shares and prices of a small question near a start, and steps; None where nothing leads
     there."""
-    again = _Again(question, start)
+    again = _Again(question, start, DELTA, FIRST)
     point = again.run().point
     if point is None:
         if np.isfinite(again.limit).any():
@@ -104,8 +107,12 @@ def _ended(question: AlphaQuestion, start: Start) -> tuple[Start | None, int]:
 
 
 class _Again:
-    def __init__(self, question: AlphaQuestion, start: Start) -> None:
-        self.question = question
+    """delta : the first of DELTA, in its place. enough : the error at which it stops."""
+
+    def __init__(
+        self, question: AlphaQuestion, start: Start, delta: float, enough: float
+    ) -> None:
+        self.question, self.delta, self.enough = question, delta, enough
         inst, alpha = question.instance, question.alpha
         self.unit = start.share.sum(axis=1)
         self.layout = layout_of(question, self.unit)
@@ -139,7 +146,7 @@ class _Again:
                 break
             self.y, self.p, self.gain = taken.z, taken.p, taken.gain
             error = self._error(taken)
-            if error <= ENOUGH or not error < 0.5 * before:
+            if error <= self.enough or not error < 0.5 * before:
                 break
             before = error
         useful = error <= USEFUL
@@ -151,7 +158,7 @@ class _Again:
         users = UsersAgain(
             self.layout, self.question.alpha, self.w, self.limit, self.y, e, self.gain, self.p
         )
-        give = 1.0 / (DELTA * self.mean)
+        give = 1.0 / (self.delta * self.mean)
         if self.last is None:
             taken, dearer = users.take(none, np.zeros(len(self.p))), none
         else:
@@ -162,7 +169,7 @@ class _Again:
         enough = INNER * min(before, 1e-3)
         while True:
             miss, room = self._miss(taken, dearer, give)
-            if float(np.abs(miss).max()) <= max(enough, ENOUGH):
+            if float(np.abs(miss).max()) <= max(enough, self.enough):
                 self.money, self.room = self.money + dearer, room
                 self.last = taken
                 return taken
@@ -187,7 +194,7 @@ class _Again:
         """e over pairs: kept from round to round, so that H is too, but where a pair grew."""
         layout = self.layout
         e = np.maximum(self.y, ETA * layout.spread(layout.of_user(self.y)))
-        e = e / (DELTA * layout.spread(self.p)) * layout.mask
+        e = e / (self.delta * layout.spread(self.p)) * layout.mask
         if self.e is not None:
             e = np.where(e > GREW * self.e, e, self.e)
         self.e = e
