@@ -12,6 +12,7 @@ optimum itself, because delta is small beside the curvature of g.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ from fairopt.solving.engines.again.inside import Inside
 from fairopt.solving.engines.again.matching import Start
 from fairopt.solving.engines.again.together import Together
 from fairopt.solving.engines.again.users import Taken, UsersAgain
-from fairopt.solving.engines.interior.layout import GridLayout, layout_of
+from fairopt.solving.engines.interior.layout import GridLayout, Layout, Pairs, layout_of
 from fairopt.solving.engines.point import AlphaQuestion, Point
 
 DELTA, SETTLED = 1e-6, 1e-8
@@ -86,7 +87,7 @@ def follow(question: AlphaQuestion, start: Start) -> AgainFound:
 def _ended(question: AlphaQuestion, start: Start) -> tuple[Start | None, int]:
     """Shares and prices of a small question near a start, and steps; None where nothing leads
     there."""
-    again = _Again(question, start, DELTA, FIRST)
+    again = _Again(question, start, DELTA, FIRST, Pairs)
     point = again.run().point
     if point is None:
         if np.isfinite(again.limit).any():
@@ -97,25 +98,29 @@ def _ended(question: AlphaQuestion, start: Start) -> tuple[Start | None, int]:
         if found is None:
             return None, again.steps
         again.y, again.money = found
-    y = again.y
-    if not isinstance(again.layout, GridLayout):
-        y = np.zeros(start.share.shape)
-        y[question.pairs] = again.y
+    y = np.zeros(start.share.shape)
+    y[question.pairs] = again.y
     pool = np.where(question.instance.pool > 0, question.instance.pool, 1.0)
     prices = np.maximum(again.money, 0.0) / pool
     return Start(y * again.unit[:, None], prices, start.log_unit), again.steps
 
 
 class _Again:
-    """delta : the first of DELTA, in its place. enough : the error at which it stops."""
+    """delta : the first of DELTA, in its place. enough : the error at which it stops. over : which
+    layout of pairs."""
 
     def __init__(
-        self, question: AlphaQuestion, start: Start, delta: float, enough: float
+        self,
+        question: AlphaQuestion,
+        start: Start,
+        delta: float,
+        enough: float,
+        over: Callable[[AlphaQuestion, Floats], Layout] = layout_of,
     ) -> None:
         self.question, self.delta, self.enough = question, delta, enough
         inst, alpha = question.instance, question.alpha
         self.unit = start.share.sum(axis=1)
-        self.layout = layout_of(question, self.unit)
+        self.layout = over(question, self.unit)
         # in the unit of the start's prices, in which they are numbers at any alpha
         log_w = question.log_w - start.log_unit
         self.w = np.exp(log_w + (1 - alpha) * np.log(self.unit))
