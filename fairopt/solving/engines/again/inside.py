@@ -25,9 +25,11 @@ from fairopt.solving.engines.interior.layout import Layout
 
 FIRST = 1e-3
 """part of a share, a row and a price that everything has at least to begin with"""
-CLOSE = 1e-8
-"""what is left at the end, relative to shares, rows, prices and all money"""
-STEPS = 40
+CLOSE, NEAR = 1e-8, 1e-5
+"""what is left at the end, relative to shares, rows, prices and all money; the same where no step
+leads nearer"""
+STEPS, STALLS = 40, 3
+"""most steps, and of those that lead no nearer where it is near"""
 SQUARES = 10.0
 """a step makes up for products of the last one up to so many times the mean"""
 NEAREST = 1e-4
@@ -90,7 +92,8 @@ class Inside:
 
     def end(self) -> tuple[Floats, Floats] | None:
         """Shares over pairs and money of rows at the end of the path; None where it is not reached.
-        Of each product what is the smaller part of its like is nothing."""
+        """
+        best, least, stalls = self.point, np.inf, 0
         for _ in clock.steps(STEPS):
             now = self.point
             x = (self.w / now.p) ** (1 / self.alpha)
@@ -102,16 +105,21 @@ class Inside:
                 float(np.abs(left.p / x).max()),
                 float(np.abs(left.dear / self.layout.spread(now.p)).max()),
             )
-            if off <= CLOSE:
-                dearer = now.dear / self.layout.spread(now.p)
-                z = np.where(now.z > dearer * self.layout.spread(x), now.z, 0.0)
-                mean = float(now.money[self.live].sum()) / int(self.live.sum())
-                paid_for = self.live & (now.money > now.room * mean)
-                return z, np.where(paid_for, now.money, 0.0)
-            if not np.isfinite(off) or not self._stepped(x, left, off, paid / self.count):
-                return None
+            stalls = 0 if off < least or least > NEAR else stalls + 1
+            if off < least:
+                best, least = now, off
+            if stalls > STALLS or off <= CLOSE or not self._stepped(x, left, off, paid / self.count):
+                break
             self.steps += 1
-        return None
+        return self._cleared(best) if least <= NEAR else None
+
+    def _cleared(self, now: InsidePoint) -> tuple[Floats, Floats]:
+        """Shares and money without what is smaller, as a part of its like, than what vanishes with
+        it."""
+        share = self.layout.spread(self.layout.of_user(now.z))
+        z = np.where(now.z / share > now.dear / self.layout.spread(now.p), now.z, 0.0)
+        mean = float(now.money[self.live].sum()) / int(self.live.sum())
+        return z, np.where(self.live & (now.money > now.room * mean), now.money, 0.0)
 
     def _missing(self, now: InsidePoint, x: Floats) -> InsidePoint:
         """What rows, users and prices of pairs miss."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,19 +28,10 @@ from fairopt.solving.engines.again.users import Taken, UsersAgain
 from fairopt.solving.engines.interior.layout import GridLayout, Layout, Pairs, layout_of
 from fairopt.solving.engines.point import AlphaQuestion, Point
 
-DELTA, SETTLED = 1e-6, 1e-8
-"""relative rise of a price at which a pair may double; the same where prices are found already"""
 ETA = 1e-4
 """a pair that was not used moves like one with this part of its user's share"""
-ENOUGH, FIRST = 1e-12, 1e-8
-"""error at which it stops; the same where another search begins there"""
 USEFUL = 1e-8
 """error with which an answer that gets no better is still worth judging"""
-NEWTON = 16
-"""most Newton steps, beyond which a cold answer is as fast"""
-EARLY, HOPE = 6, 0.1
-"""after so many steps of the first round the misfit must be below this part of a row: where many
-pairs still begin and end to be used, most starts are never led to an answer"""
 ASTRAY = 0.5
 """misfit, in parts of a row, from which a later round is given up: hits begin far below"""
 GREW = 4.0
@@ -50,6 +42,32 @@ INNER = 0.1
 
 MOST_ROWS = 2_000
 """rows up to which their square matrix is factored"""
+
+
+class Pace(NamedTuple):
+    """How rounds are made.
+
+    Parameters
+    ----------
+    delta : the relative rise of a price at which a pair may double. enough : error at which they
+        stop. steps : most Newton steps. early, hope : after so many steps of the first round the
+        misfit must be below this part of a row: where many pairs still begin and end to be used,
+        most starts are never led to an answer.
+    """
+
+    delta: float
+    enough: float
+    steps: int
+    early: int
+    hope: float
+
+
+PATIENT = Pace(1e-6, 1e-12, 16, 6, 0.1)
+"""beyond so many steps an answer without a start is as fast"""
+HASTY = Pace(1e-6, 1e-8, 8, 2, 0.03)
+"""where a path is as fast, and another search goes on from the end"""
+SETTLED = Pace(1e-8, 1e-12, 16, 6, 0.1)
+"""where prices are found already"""
 
 
 @dataclass(frozen=True)
@@ -77,9 +95,9 @@ def follow(question: AlphaQuestion, start: Start) -> AgainFound:
         if small is not None:
             ended, steps = _ended(small.question, small.start)
         if small is None or ended is None:
-            again = _Again(question, start, DELTA, ENOUGH)
+            again = _Again(question, start, PATIENT)
         else:
-            again = _Again(question, small.apart(ended), SETTLED, ENOUGH)
+            again = _Again(question, small.apart(ended), SETTLED)
         found = again.run()
         return AgainFound(found.point, found.steps + steps, found.rounds)
 
@@ -87,9 +105,8 @@ def follow(question: AlphaQuestion, start: Start) -> AgainFound:
 def _ended(question: AlphaQuestion, start: Start) -> tuple[Start | None, int]:
     """Shares and prices of a small question near a start, and steps; None where nothing leads
     there."""
-    again = _Again(question, start, DELTA, FIRST, Pairs)
-    point = again.run().point
-    if point is None:
+    again = _Again(question, start, HASTY, Pairs)
+    if again.run().point is None:
         if np.isfinite(again.limit).any():
             return None, again.steps
         inside = Inside(again.layout, question.alpha, again.w, again.y, again.money)
@@ -106,18 +123,16 @@ def _ended(question: AlphaQuestion, start: Start) -> tuple[Start | None, int]:
 
 
 class _Again:
-    """delta : the first of DELTA, in its place. enough : the error at which it stops. over : which
-    layout of pairs."""
+    """over : which layout of pairs."""
 
     def __init__(
         self,
         question: AlphaQuestion,
         start: Start,
-        delta: float,
-        enough: float,
+        pace: Pace,
         over: Callable[[AlphaQuestion, Floats], Layout] = layout_of,
     ) -> None:
-        self.question, self.delta, self.enough = question, delta, enough
+        self.question, self.pace = question, pace
         inst, alpha = question.instance, question.alpha
         self.unit = start.share.sum(axis=1)
         self.layout = over(question, self.unit)
@@ -151,7 +166,7 @@ class _Again:
                 break
             self.y, self.p, self.gain = taken.z, taken.p, taken.gain
             error = self._error(taken)
-            if error <= self.enough or not error < 0.5 * before:
+            if error <= self.pace.enough or not error < 0.5 * before:
                 break
             before = error
         useful = error <= USEFUL
@@ -163,7 +178,7 @@ class _Again:
         users = UsersAgain(
             self.layout, self.question.alpha, self.w, self.limit, self.y, e, self.gain, self.p
         )
-        give = 1.0 / (self.delta * self.mean)
+        give = 1.0 / (self.pace.delta * self.mean)
         if self.last is None:
             taken, dearer = users.take(none, np.zeros(len(self.p))), none
         else:
@@ -174,11 +189,11 @@ class _Again:
         enough = INNER * min(before, 1e-3)
         while True:
             miss, room = self._miss(taken, dearer, give)
-            if float(np.abs(miss).max()) <= max(enough, self.enough):
+            if float(np.abs(miss).max()) <= max(enough, self.pace.enough):
                 self.money, self.room = self.money + dearer, room
                 self.last = taken
                 return taken
-            if self.steps >= NEWTON or self._hopeless(float(np.abs(miss).max())):
+            if self.steps >= self.pace.steps or self._hopeless(float(np.abs(miss).max())):
                 return None
             rho = np.where(room > 0, give, LIMIT / self.mean)
             if not self.curvature.update(taken, e, rho):
@@ -192,14 +207,14 @@ class _Again:
     def _hopeless(self, miss: float) -> bool:
         """Whether a cold answer is likely to be faster than going on."""
         if self.last is None:
-            return self.steps >= EARLY and not miss < HOPE
+            return self.steps >= self.pace.early and not miss < self.pace.hope
         return not miss < ASTRAY
 
     def _ease(self) -> Floats:
         """e over pairs: kept from round to round, so that H is too, but where a pair grew."""
         layout = self.layout
         e = np.maximum(self.y, ETA * layout.spread(layout.of_user(self.y)))
-        e = e / (self.delta * layout.spread(self.p)) * layout.mask
+        e = e / (self.pace.delta * layout.spread(self.p)) * layout.mask
         if self.e is not None:
             e = np.where(e > GREW * self.e, e, self.e)
         self.e = e

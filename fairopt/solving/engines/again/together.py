@@ -19,7 +19,7 @@ from fairopt.solving.engines.point import AlphaQuestion
 
 SAME_PRICE = 1e-7
 """part of the dearest in which two prices are told apart"""
-FEWER = 4
+FEWER = 3
 """so many times fewer prices than servers are few"""
 
 
