@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt import clock
-from fairopt.instance import Floats
+from fairopt.instance import Floats, Ints
 from fairopt.solving.engines.again.curvature import LIMIT, Curvature
 from fairopt.solving.engines.again.inside import Inside
 from fairopt.solving.engines.again.matching import Start
@@ -36,6 +36,11 @@ ASTRAY = 0.5
 """misfit, in parts of a row, from which a later round is given up: hits begin far below"""
 GREW = 4.0
 """a pair that grew by this factor may move further in the next round"""
+STRAY, FAR, MANY = 1e-5, 10.0, 3
+"""part of its money by which a server's rows stray from those of its class, that is so many times
+what they do in the median; servers that a class has at least"""
+PARTINGS = 4
+"""times that prices are found with servers of a class as one"""
 ROUNDS = 12
 INNER = 0.1
 """a round ends when its misfit is this part of the error of the round before"""
@@ -89,16 +94,25 @@ def applies(question: AlphaQuestion) -> bool:
 
 def follow(question: AlphaQuestion, start: Start) -> AgainFound:
     """The answer near a start, or no point where the method gives up. Prices are found first, where
-    servers of the same price are one."""
+    servers of the same price are one; those whose tasks then ask for another price once more by
+    themselves."""
     with np.errstate(all="ignore"):
         small, steps = Together.at(question, start), 0
-        if small is not None:
-            ended, steps = _ended(small.question, small.start)
-        if small is None or ended is None:
-            again = _Again(question, start, PATIENT)
-        else:
-            again = _Again(question, small.apart(ended), SETTLED)
-        found = again.run()
+        for _ in range(PARTINGS):
+            ended = None
+            if small is not None:
+                ended, more = _ended(small.question, small.start)
+                steps += more
+            if small is None or ended is None:
+                break
+            begin = small.apart(ended)
+            again = _Again(question, begin, SETTLED, same=small.of)
+            found = again.run()
+            steps += found.steps
+            if found.point is not None or not again.strays.any():
+                return AgainFound(found.point, steps, found.rounds)
+            small = small.parted(begin, again.strays)
+        found = _Again(question, start, PATIENT).run()
         return AgainFound(found.point, found.steps + steps, found.rounds)
 
 
@@ -123,7 +137,8 @@ def _ended(question: AlphaQuestion, start: Start) -> tuple[Start | None, int]:
 
 
 class _Again:
-    """over : which layout of pairs."""
+    """over : which layout of pairs. same : (I,) classes of servers of one price; it gives up as soon
+    as some need another, `strays` (I,)."""
 
     def __init__(
         self,
@@ -131,7 +146,9 @@ class _Again:
         start: Start,
         pace: Pace,
         over: Callable[[AlphaQuestion, Floats], Layout] = layout_of,
+        same: Ints | None = None,
     ) -> None:
+        self.same, self.strays = same, np.zeros(len(start.prices), dtype=bool)
         self.question, self.pace = question, pace
         inst, alpha = question.instance, question.alpha
         self.unit = start.share.sum(axis=1)
@@ -203,6 +220,17 @@ class _Again:
             if moved is None:
                 return None
             taken, dearer = moved
+            if self.same is not None and self._strayed(self.same, dearer):
+                return None
+
+    def _strayed(self, same: Ints, dearer: Floats) -> bool:
+        """Whether money of rows (I, R) would be changed otherwise than that of others of a class."""
+        change = dearer / self.money.sum(axis=1, keepdims=True)
+        for each in np.flatnonzero(np.bincount(same) >= MANY):
+            mine = np.flatnonzero(same == each)
+            off = np.abs(change[mine] - np.median(change[mine], axis=0)).max(axis=1)
+            self.strays[mine] = off > max(STRAY, FAR * float(np.median(off)))
+        return bool(self.strays.any())
 
     def _hopeless(self, miss: float) -> bool:
         """Whether a cold answer is likely to be faster than going on."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt.instance import Floats, Instance, Ints
+from fairopt.instance import Bools, Floats, Instance, Ints
 from fairopt.solving.engines.again.matching import Start
 from fairopt.solving.engines.point import AlphaQuestion
 
@@ -42,8 +42,17 @@ class Together:
             return None
         told = np.rint(start.prices / (SAME_PRICE * start.prices.max()))
         _, of = np.unique(told, axis=0, return_inverse=True)
-        of = of.ravel()
-        many = int(of.max()) + 1
+        return cls._of(question, start, of.ravel())
+
+    def parted(self, start: Start, strays: Bools) -> Together | None:
+        """The same from another start, with a class of its own for each of some servers."""
+        of = np.where(strays, int(self.of.max()) + np.cumsum(strays), self.of)
+        _, of = np.unique(of, return_inverse=True)
+        return self._of(self.whole, start, of)
+
+    @classmethod
+    def _of(cls, question: AlphaQuestion, start: Start, of: Ints) -> Together | None:
+        inst, many = question.instance, int(of.max()) + 1
         if FEWER * many > len(of):
             return None
         among = (of[:, None] == np.arange(many)).astype(np.float64)
