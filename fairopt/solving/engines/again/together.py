@@ -25,13 +25,15 @@ FEWER = 3
 
 @dataclass(frozen=True)
 class Together:
-    """The small question and where it begins; of (I,) the class of each server."""
+    """The small question and where it begins; of (I,) the class of each server, among (I, K) the
+    same as a table."""
 
     question: AlphaQuestion
     start: Start
     whole: AlphaQuestion
     given: Start
     of: Ints
+    among: Floats
 
     @classmethod
     def at(cls, question: AlphaQuestion, start: Start) -> Together | None:
@@ -75,6 +77,7 @@ class Together:
             question,
             start,
             of,
+            among,
         )
 
     def apart(self, found: Start) -> Start:
@@ -86,7 +89,6 @@ class Together:
         new = np.where(had > 0, 0.0, found.share)
         if new.any():
             open_ = self.whole.instance.eligible
-            many = np.zeros(had.shape)
-            np.add.at(many.T, self.of, open_.T)
+            many = open_ @ self.among
             share += np.where(open_, (new / np.maximum(many, 1.0))[:, self.of], 0.0)
         return Start(share, found.prices[self.of], found.log_unit)
