@@ -171,11 +171,11 @@ def filling(question: Question, price: Floats, left: Floats, error: Floats, body
     while True:
         some = body * (full[:, :, None] & full[:, None])
         inverse, wanted = np.linalg.pinv(some, hermitian=True), np.where(full, short, 0.0)
-        found: Floats = (inverse @ wanted[:, :, None])[:, :, 0]
+        found = np.asarray((inverse @ wanted[:, :, None])[:, :, 0], dtype=np.float64)
         # less by what may be rounded of all that moves, of which much may cancel
         moved = np.maximum(np.abs(wanted), (some @ np.abs(found)[:, :, None])[:, :, 0])
         wanted -= np.where(full, ROUNDED * moved.max(axis=1)[:, None], 0.0)
-        found = (inverse @ wanted[:, :, None])[:, :, 0]
+        found = np.asarray((inverse @ wanted[:, :, None])[:, :, 0], dtype=np.float64)
         over = ~full & ((body @ found[:, :, None])[:, :, 0] > short)
         if not over.any():
             return found

@@ -8,7 +8,7 @@ not see them: with d = c - p what a pair costs above its user's price, and s the
           \quad z d = \mu, \quad s \lambda = \mu,
 
 mu falling to 0 by Mehrotra's steps. The system of a step is that of `curvature`, with z / d in the
-place of e. It is for few pairs: those of servers of the same price taken as one (`together`).
+place of e. It is for few pairs: those of servers of the same price taken as one (`same_prices`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fairopt.solving.engines.interior.layout import Layout
 
 FIRST = 1e-3
 """part of a share, a row and a price that everything has at least to begin with"""
-CLOSE, NEAR = 1e-8, 1e-5
+CLOSE, NEARLY = 1e-8, 1e-5
 """what is left at the end, relative to shares, rows, prices and all money; the same where no step
 leads nearer"""
 STEPS, STALLS = 40, 3
@@ -91,8 +91,7 @@ class Inside:
         self.steps = 0
 
     def end(self) -> tuple[Floats, Floats] | None:
-        """Shares over pairs and money of rows at the end of the path; None where it is not reached.
-        """
+        """Shares over pairs and money of rows at the end of the path; None if it is not reached."""
         best, least, stalls = self.point, np.inf, 0
         for _ in clock.steps(STEPS):
             now = self.point
@@ -105,13 +104,17 @@ class Inside:
                 float(np.abs(left.p / x).max()),
                 float(np.abs(left.dear / self.layout.spread(now.p)).max()),
             )
-            stalls = 0 if off < least or least > NEAR else stalls + 1
+            stalls = 0 if off < least or least > NEARLY else stalls + 1
             if off < least:
                 best, least = now, off
-            if stalls > STALLS or off <= CLOSE or not self._stepped(x, left, off, paid / self.count):
+            if (
+                stalls > STALLS
+                or off <= CLOSE
+                or not self._stepped(x, left, off, paid / self.count)
+            ):
                 break
             self.steps += 1
-        return self._cleared(best) if least <= NEAR else None
+        return self._cleared(best) if least <= NEARLY else None
 
     def _cleared(self, now: InsidePoint) -> tuple[Floats, Floats]:
         """Shares and money without what is smaller, as a part of its like, than what vanishes with

@@ -21,11 +21,9 @@ import numpy as np
 from fairopt import clock
 from fairopt.instance import Floats, Ints
 from fairopt.solving.engines.again.curvature import LIMIT, Curvature
-from fairopt.solving.engines.again.inside import Inside
 from fairopt.solving.engines.again.matching import Start
-from fairopt.solving.engines.again.together import Together
 from fairopt.solving.engines.again.users import Taken, UsersAgain
-from fairopt.solving.engines.interior.layout import GridLayout, Layout, Pairs, layout_of
+from fairopt.solving.engines.interior.layout import GridLayout, Layout, layout_of
 from fairopt.solving.engines.point import AlphaQuestion, Point
 
 ETA = 1e-4
@@ -36,20 +34,15 @@ ASTRAY = 0.5
 """misfit, in parts of a row, from which a later round is given up: hits begin far below"""
 GREW = 4.0
 """a pair that grew by this factor may move further in the next round"""
-STRAY, FAR, MANY = 1e-5, 10.0, 3
+STRAY, FAR_OFF, MANY_SERVERS = 1e-5, 10.0, 3
 """part of its money by which a server's rows stray from those of its class, that is so many times
 what they do in the median; servers that a class has at least"""
-PARTINGS = 4
-"""times that prices are found with servers of a class as one"""
 ROUNDS = 12
 INNER = 0.1
 """a round ends when its misfit is this part of the error of the round before"""
 
-MOST_ROWS = 2_000
-"""rows up to which their square matrix is factored"""
 
-
-class Pace(NamedTuple):
+class RoundsPace(NamedTuple):
     """How rounds are made.
 
     Parameters
@@ -67,14 +60,6 @@ class Pace(NamedTuple):
     hope: float
 
 
-PATIENT = Pace(1e-6, 1e-12, 16, 6, 0.1)
-"""beyond so many steps an answer without a start is as fast"""
-HASTY = Pace(1e-6, 1e-8, 8, 2, 0.03)
-"""where a path is as fast, and another search goes on from the end"""
-SETTLED = Pace(1e-8, 1e-12, 16, 6, 0.1)
-"""where prices are found already"""
-
-
 @dataclass(frozen=True)
 class AgainFound:
     """The point, or None, after how many Newton steps and rounds."""
@@ -84,67 +69,20 @@ class AgainFound:
     rounds: int
 
 
-def applies(question: AlphaQuestion) -> bool:
-    """Whether the method knows the problem: alpha > 0, no limit on unlike scores, not too large."""
-    inst = question.instance
-    if question.alpha <= 0 or inst.shape[1] * inst.shape[2] > MOST_ROWS:
-        return False
-    return not np.isfinite(inst.limit).any() or question.one_score
+class AgainRounds:
+    """The rounds from a start.
 
-
-def follow(question: AlphaQuestion, start: Start) -> AgainFound:
-    """The answer near a start, or no point where the method gives up. Prices are found first, where
-    servers of the same price are one; those whose tasks then ask for another price once more by
-    themselves."""
-    with np.errstate(all="ignore"):
-        small, steps = Together.at(question, start), 0
-        for _ in range(PARTINGS):
-            ended = None
-            if small is not None:
-                ended, more = _ended(small.question, small.start)
-                steps += more
-            if small is None or ended is None:
-                break
-            begin = small.apart(ended)
-            again = _Again(question, begin, SETTLED, same=small.of)
-            found = again.run()
-            steps += found.steps
-            if found.point is not None or not again.strays.any():
-                return AgainFound(found.point, steps, found.rounds)
-            small = small.parted(begin, again.strays)
-        found = _Again(question, start, PATIENT).run()
-        return AgainFound(found.point, found.steps + steps, found.rounds)
-
-
-def _ended(question: AlphaQuestion, start: Start) -> tuple[Start | None, int]:
-    """Shares and prices of a small question near a start, and steps; None where nothing leads
-    there."""
-    again = _Again(question, start, HASTY, Pairs)
-    if again.run().point is None:
-        if np.isfinite(again.limit).any():
-            return None, again.steps
-        inside = Inside(again.layout, question.alpha, again.w, again.y, again.money)
-        found = inside.end()
-        again.steps += inside.steps
-        if found is None:
-            return None, again.steps
-        again.y, again.money = found
-    y = np.zeros(start.share.shape)
-    y[question.pairs] = again.y
-    pool = np.where(question.instance.pool > 0, question.instance.pool, 1.0)
-    prices = np.maximum(again.money, 0.0) / pool
-    return Start(y * again.unit[:, None], prices, start.log_unit), again.steps
-
-
-class _Again:
-    """over : which layout of pairs. same : (I,) classes of servers of one price; it gives up as soon
-    as some need another, `strays` (I,)."""
+    Parameters
+    ----------
+    over : which layout of pairs. same : (I,) classes of servers of one price; it gives up as soon
+        as some need another, `strays` (I,).
+    """
 
     def __init__(
         self,
         question: AlphaQuestion,
         start: Start,
-        pace: Pace,
+        pace: RoundsPace,
         over: Callable[[AlphaQuestion, Floats], Layout] = layout_of,
         same: Ints | None = None,
     ) -> None:
@@ -175,6 +113,7 @@ class _Again:
         self.gain = self.layout.spread(self.p) - cost
 
     def run(self) -> AgainFound:
+        """The rounds, until they are near enough or are given up."""
         number, error, before = 0, np.inf, np.inf
         while number < ROUNDS and not clock.over():
             number += 1
@@ -224,12 +163,12 @@ class _Again:
                 return None
 
     def _strayed(self, same: Ints, dearer: Floats) -> bool:
-        """Whether money of rows (I, R) would be changed otherwise than that of others of a class."""
+        """Whether money of rows (I, R) would change otherwise than that of others of a class."""
         change = dearer / self.money.sum(axis=1, keepdims=True)
-        for each in np.flatnonzero(np.bincount(same) >= MANY):
+        for each in np.flatnonzero(np.bincount(same) >= MANY_SERVERS):
             mine = np.flatnonzero(same == each)
             off = np.abs(change[mine] - np.median(change[mine], axis=0)).max(axis=1)
-            self.strays[mine] = off > max(STRAY, FAR * float(np.median(off)))
+            self.strays[mine] = off > max(STRAY, FAR_OFF * float(np.median(off)))
         return bool(self.strays.any())
 
     def _hopeless(self, miss: float) -> bool:

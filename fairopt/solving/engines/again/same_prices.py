@@ -24,7 +24,7 @@ FEWER = 3
 
 
 @dataclass(frozen=True)
-class Together:
+class SamePrices:
     """The small question and where it begins; of (I,) the class of each server, among (I, K) the
     same as a table."""
 
@@ -36,7 +36,7 @@ class Together:
     among: Floats
 
     @classmethod
-    def at(cls, question: AlphaQuestion, start: Start) -> Together | None:
+    def at(cls, question: AlphaQuestion, start: Start) -> SamePrices | None:
         """With the classes of the prices of a start; None where they are many, or demand or scores
         depend on the server."""
         inst = question.instance
@@ -46,14 +46,14 @@ class Together:
         _, of = np.unique(told, axis=0, return_inverse=True)
         return cls._of(question, start, of.ravel())
 
-    def parted(self, start: Start, strays: Bools) -> Together | None:
+    def parted(self, start: Start, strays: Bools) -> SamePrices | None:
         """The same from another start, with a class of its own for each of some servers."""
         of = np.where(strays, int(self.of.max()) + np.cumsum(strays), self.of)
         _, of = np.unique(of, return_inverse=True)
         return self._of(self.whole, start, of)
 
     @classmethod
-    def _of(cls, question: AlphaQuestion, start: Start, of: Ints) -> Together | None:
+    def _of(cls, question: AlphaQuestion, start: Start, of: Ints) -> SamePrices | None:
         inst, many = question.instance, int(of.max()) + 1
         if FEWER * many > len(of):
             return None
