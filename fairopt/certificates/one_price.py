@@ -1,6 +1,7 @@
 r"""Where all servers have the same prices: what an answer's own prices prove, without a search.
 
-A user pays the same wherever it may run, so its value is known at any prices, to the last digit.
+A user pays the same wherever it may run, so its value is known at any prices, to the last digit,
+and what it loses on its tasks is told by any one of them.
 What the answer's prices lack of the optimum's, its rows lack of being full: they are filled as
 `pooled` fills them, and shares move by as little. The point is worked out in two passes over pieces
 of the users: what rows lack, then what is lost. So no array of all pairs is made, and each stays in
@@ -11,19 +12,18 @@ the cache. What is found is believed of no pass: the sums of the second are thos
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from fairopt import fast
 from fairopt.certificates import dense, digits
 from fairopt.certificates.begun import values_of
 from fairopt.certificates.bound import bound, lost_on
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.filled_rows import RowSums
 from fairopt.certificates.given import Given
-from fairopt.certificates.places import Place, PlaceRest, PlaceSums, Worth, lessened
+from fairopt.certificates.places import ROUND, Place, PlaceRest, PlaceSums, Worth
 from fairopt.certificates.pooled import alike, filling, grid
 from fairopt.certificates.question import Question
 from fairopt.certificates.search import SearchFound
@@ -63,8 +63,9 @@ class OnePrice:
 
     Parameters
     ----------
-    price : (2, M) of rows. value : (2, N) of a share. times : (N,) by what the answer's tasks are
-        multiplied to be what is best at them.
+    price : (2, M) of rows. value : (2, N) of a share. first : (N,) a column of each user, which
+        all cost the same. times : (N,) by what the answer's tasks are multiplied to be what is best
+        at these prices.
     """
 
     question: Question
@@ -72,6 +73,7 @@ class OnePrice:
     answer: Given
     price: Floats
     value: Floats
+    first: Ints
     times: Floats
     unit: float
 
@@ -95,7 +97,7 @@ class OnePrice:
         value = np.array(digits.exact_sum(cost, -lacks))
         log_t, _ = question.log_best(np.log(value[0]), unit)
         times = np.exp(log_t) / answer.share
-        return cls(question, columns, answer, price, value, times, unit)
+        return cls(question, columns, answer, price, value, first, times, unit)
 
     def proved(self, enough: float) -> SearchFound | None:
         """What the point proves, if its bound is `enough`."""
@@ -158,42 +160,26 @@ class OnePrice:
         """The sums at the point; None where anybody has less than nothing."""
         question, users = self.question, self.question.users
         total, none = None, np.zeros(0)
-        less, lost, share = np.empty(users), np.empty(users), np.empty(users)
-        loops = fast.chosen(self.columns.count)
+        share = np.empty(users)
         for some, columns, amount in self._points(more):
             if not (amount[0] >= 0).all():
                 return None
             one = self._used(some, columns, amount, none)
             total = one if total is None else total + one
-            lose = self._lost_in_loops if loops else self._lost
-            less[some], lost[some], share[some] = lose(some, columns, amount)
+            owner = columns // self.columns.shape[1]
+            share[some] = np.bincount(owner, amount[0], some.stop - some.start)
         assert total is not None
         left, error = self._left(total)
         rest = PlaceRest(left, error, question.free, -question.free, np.zeros(users), share)
+        less, lost = self._lost(share)
         return PlaceSums(np.zeros(0, np.int64), none, none, rest, less, lost)
 
-    def _lost(self, some: slice, columns: Ints, amount: Floats) -> tuple[Floats, ...]:
-        """(n,) of a piece: `lessened`, what is lost on tasks then, and shares."""
-        own = self.columns.of_slice(some)
-        question = replace(self.question, columns=own, log_w=self.question.log_w[some])
-        place = Place(columns, amount, self.price, self.value[:, some], self.unit)
-        profit, error = own.profit(columns, place.price, place.value)
-        seen = Worth(columns, profit, error)
-        less, size = lessened(question, place, seen), question.users
-        share = np.asarray(np.bincount(own.owner(columns), amount[0], size), dtype=np.float64)
-        return less, lost_on(question, place, seen, less), share
-
-    def _lost_in_loops(self, some: slice, columns: Ints, amount: Floats) -> tuple[Floats, ...]:
-        """`_lost` by compiled loops."""
-        from fairopt.certificates import filled_loop as loops
-
-        own, servers, none = self.columns.of_slice(some), self.columns.shape[1], np.zeros(0)
-        value, price = self.value[:, some], (self.price / own.row_unit).reshape(2, servers, -1)
-        open_ = np.ones(own.shape[:2], dtype=bool) if own.eligible is None else own.eligible
-        low = value[1][columns // servers]
-        at = loops.LoopPoint(value[0], none, columns, none, low, amount)
-        found = loops.dear(own.demand, open_, price, at)
-        return found.less, found.eps, found.share
+    def _lost(self, share: Floats) -> tuple[Floats, Floats]:
+        """(N,) `lessened`, and what is lost on all tasks then: each is as dear as the first."""
+        place = Place(self.first, share[None], self.price, self.value, self.unit)
+        seen = Worth(self.first, *self.columns.profit(self.first, self.price, self.value))
+        less = np.maximum(seen.profit + seen.profit_error, 0.0) * (1 + ROUND)
+        return less, lost_on(self.question, place, seen, less)
 
     def place(self, more: Floats) -> Place:
         """The point."""

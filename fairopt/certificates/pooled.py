@@ -28,14 +28,15 @@ from fairopt.certificates.question import Question
 from fairopt.certificates.search import ROOMS, SearchFound, search
 from fairopt.instance import Floats, Ints
 
+PART = 1e-2
+"""of the bound that is wanted, one of the search at which no step of it brings more"""
 MANY_COLUMNS, FEWER = 10_000, 4
 """columns from which servers of the same price are looked for; so many times fewer prices than
 servers are few"""
 SAME_PRICE = 1e-7
 """part of the dearest in which two prices are told apart"""
 SPARE, ROUNDED = 2.0**-84, 2.0**-44
-"""left free of a full row: a part of it, and of what it was short or overrun by before, as what
-fills it is rounded"""
+"""left free of a full row: a part of it, and of all that moves there, as that is rounded"""
 PIECE = 1 << 14
 """columns at once"""
 
@@ -59,7 +60,7 @@ def pooled(question: Question, answer: Given, enough: float) -> SearchFound | No
     own = np.flatnonzero(had)
     asked = price.ravel() * small.row_unit
     begin = replace(answer, held=own, x=np.asarray(had[own], dtype=np.float64), price=asked)
-    found = search(small, begin, rooms=ROOMS[:1]).place
+    found = search(small, begin, enough=PART * enough, rooms=ROOMS[:1]).place
     if found is None:
         return None
     wanted = np.zeros(len(had))
@@ -157,7 +158,7 @@ def _filled(question: Question, columns: Grid, place: Place) -> Place:
 
 def filling(question: Question, price: Floats, left: Floats, error: Floats, body: Floats) -> Floats:
     """(I, R) y: a task is to become more by its demand times y, which fills full rows, and those
-    that are overrun.
+    that are overrun or would be then.
 
     Parameters
     ----------
@@ -167,11 +168,18 @@ def filling(question: Question, price: Floats, left: Floats, error: Floats, body
     servers, resources = body.shape[:2]
     short = (left - SPARE * question.unit - 4 * error).reshape(servers, resources)
     full = (price > 0).reshape(servers, resources) | (short < 0)
-    short = np.where(full, short, 0.0)
-    short -= np.where(full, ROUNDED * np.abs(short).max(axis=1)[:, None], 0.0)
-    some = body * (full[:, :, None] & full[:, None])
-    found: Floats = (np.linalg.pinv(some, hermitian=True) @ short[:, :, None])[:, :, 0]
-    return found
+    while True:
+        some = body * (full[:, :, None] & full[:, None])
+        inverse, wanted = np.linalg.pinv(some, hermitian=True), np.where(full, short, 0.0)
+        found = np.asarray((inverse @ wanted[:, :, None])[:, :, 0], dtype=np.float64)
+        # less by what may be rounded of all that moves, of which much may cancel
+        moved = np.maximum(np.abs(wanted), (some @ np.abs(found)[:, :, None])[:, :, 0])
+        wanted -= np.where(full, ROUNDED * moved.max(axis=1)[:, None], 0.0)
+        found = np.asarray((inverse @ wanted[:, :, None])[:, :, 0], dtype=np.float64)
+        over = ~full & ((body @ found[:, :, None])[:, :, 0] > short)
+        if not over.any():
+            return found
+        full |= over
 
 
 def _pieces(place: Place) -> list[slice]:

@@ -101,17 +101,17 @@ def _alpha_fair(
     instance: Instance, notion: Notion, score: Floats, start: Allocation, step: dict[str, Any]
 ) -> tuple[Allocation | None, str]:
     """The alpha-fair answer to which the start leads, or None and why."""
-    from fairopt.solving.engines.again import proximal
+    from fairopt.solving.engines.again import prices_first
 
     alpha, inside = float(getattr(notion, "alpha", 0)), bool(getattr(notion, "weight_inside", 0))
     question = AlphaQuestion.of(instance, score, alpha, inside)
     assert start.prices is not None
     begin = None
-    if proximal.applies(question):
+    if prices_first.applies(question):
         begin = matching.matched(question, start.tasks, start.prices, start.instance)
     if begin is None:
         return None, "not used"
-    found = proximal.follow(question, begin)
+    found = prices_first.follow(question, begin)
     step["rounds"], step["steps"] = found.rounds, found.steps
     if found.point is None:
         return None, "too far away"

@@ -303,14 +303,16 @@ def test_prices_of_users_are_found_in_few_passes_from_a_bad_guess(density, monke
     money = np.where(layout.rows, last.prices * inst.pool, 0.0)
     p = layout.least(layout.cost(money))
     e = np.maximum(y, 1e-4) / (1e-6 * layout.spread(p)) * layout.mask
-    users = UsersAgain(layout, 1.0, p.copy(), np.full(200, np.inf), y, e)
-    exact = users.take(money, p)
+    gain = layout.spread(p) - layout.cost(money)
+    users = UsersAgain(layout, 1.0, p.copy(), np.full(200, np.inf), y, e, gain, p)
+    none = np.zeros(money.shape)
+    exact = users.take(none, np.zeros(200))
     calls = []
     whole = type(layout).of_user
     monkeypatch.setattr(type(layout), "of_user", lambda *given: calls.append(1) or whole(*given))
-    guess = exact.p.copy()
-    guess[7] *= 1 + 1e-5
-    found = users.take(money, guess)
+    guess = exact.p - p
+    guess[7] += 1e-5 * p[7]
+    found = users.take(none, guess)
     assert found.p == pytest.approx(exact.p, rel=1e-12)
     assert found.x == pytest.approx(exact.x, rel=1e-9)
     assert len(calls) < 20

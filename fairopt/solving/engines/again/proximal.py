@@ -12,41 +12,52 @@ optimum itself, because delta is small beside the curvature of g.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from fairopt import clock
-from fairopt.instance import Floats
+from fairopt.instance import Floats, Ints
 from fairopt.solving.engines.again.curvature import LIMIT, Curvature
 from fairopt.solving.engines.again.matching import Start
 from fairopt.solving.engines.again.users import Taken, UsersAgain
-from fairopt.solving.engines.interior.layout import GridLayout, layout_of
+from fairopt.solving.engines.interior.layout import GridLayout, Layout, layout_of
 from fairopt.solving.engines.point import AlphaQuestion, Point
 
-DELTA = 1e-6
-"""relative rise of a price at which a pair may double"""
 ETA = 1e-4
 """a pair that was not used moves like one with this part of its user's share"""
-ENOUGH = 3e-10
-"""error at which it stops"""
 USEFUL = 1e-8
 """error with which an answer that gets no better is still worth judging"""
-NEWTON = 16
-"""most Newton steps, beyond which a cold answer is as fast"""
-EARLY, HOPE = 6, 0.1
-"""after so many steps of the first round the misfit must be below this part of a row: where many
-pairs still begin and end to be used, most starts are never led to an answer"""
 ASTRAY = 0.5
 """misfit, in parts of a row, from which a later round is given up: hits begin far below"""
 GREW = 4.0
 """a pair that grew by this factor may move further in the next round"""
+STRAY, FAR_OFF, MANY_SERVERS = 1e-5, 10.0, 3
+"""part of its money by which a server's rows stray from those of its class, that is so many times
+what they do in the median; servers that a class has at least"""
 ROUNDS = 12
 INNER = 0.1
 """a round ends when its misfit is this part of the error of the round before"""
 
-MOST_ROWS = 2_000
-"""rows up to which their square matrix is factored"""
+
+class RoundsPace(NamedTuple):
+    """How rounds are made.
+
+    Parameters
+    ----------
+    delta : the relative rise of a price at which a pair may double. enough : error at which they
+        stop. steps : most Newton steps. early, hope : after so many steps of the first round the
+        misfit must be below this part of a row: where many pairs still begin and end to be used,
+        most starts are never led to an answer.
+    """
+
+    delta: float
+    enough: float
+    steps: int
+    early: int
+    hope: float
 
 
 @dataclass(frozen=True)
@@ -58,26 +69,28 @@ class AgainFound:
     rounds: int
 
 
-def applies(question: AlphaQuestion) -> bool:
-    """Whether the method knows the problem: alpha > 0, no limit on unlike scores, not too large."""
-    inst = question.instance
-    if question.alpha <= 0 or inst.shape[1] * inst.shape[2] > MOST_ROWS:
-        return False
-    return not np.isfinite(inst.limit).any() or question.one_score
+class AgainRounds:
+    """The rounds from a start.
 
+    Parameters
+    ----------
+    over : which layout of pairs. same : (I,) classes of servers of one price; it gives up as soon
+        as some need another, `strays` (I,).
+    """
 
-def follow(question: AlphaQuestion, start: Start) -> AgainFound:
-    """The answer near a start, or no point where the method gives up."""
-    with np.errstate(all="ignore"):
-        return _Again(question, start).run()
-
-
-class _Again:
-    def __init__(self, question: AlphaQuestion, start: Start) -> None:
-        self.question = question
+    def __init__(
+        self,
+        question: AlphaQuestion,
+        start: Start,
+        pace: RoundsPace,
+        over: Callable[[AlphaQuestion, Floats], Layout] = layout_of,
+        same: Ints | None = None,
+    ) -> None:
+        self.same, self.strays = same, np.zeros(len(start.prices), dtype=bool)
+        self.question, self.pace = question, pace
         inst, alpha = question.instance, question.alpha
         self.unit = start.share.sum(axis=1)
-        self.layout = layout_of(question, self.unit)
+        self.layout = over(question, self.unit)
         # in the unit of the start's prices, in which they are numbers at any alpha
         log_w = question.log_w - start.log_unit
         self.w = np.exp(log_w + (1 - alpha) * np.log(self.unit))
@@ -94,95 +107,109 @@ class _Again:
         self.e: Floats | None = None
         self.steps = 0
         self.last: Taken | None = None
+        cost = self.layout.cost(self.money)
+        p = self.layout.least(cost)
+        self.p = np.maximum(p, 1e-9 * float(np.median(p)))
+        self.gain = self.layout.spread(self.p) - cost
 
     def run(self) -> AgainFound:
-        number, error, p = 0, np.inf, self.layout.least(self.layout.cost(self.money))
-        p = np.maximum(p, 1e-9 * float(np.median(p)))
-        before = np.inf
+        """The rounds, until they are near enough or are given up."""
+        number, error, before = 0, np.inf, np.inf
         while number < ROUNDS and not clock.over():
             number += 1
-            taken = self._round(p, before)
+            taken = self._round(before)
             if taken is None:
                 break
-            self.y, p = taken.z, taken.p
+            self.y, self.p, self.gain = taken.z, taken.p, taken.gain
             error = self._error(taken)
-            if error <= ENOUGH or not error < 0.5 * before:
+            if error <= self.pace.enough or not error < 0.5 * before:
                 break
             before = error
         useful = error <= USEFUL
         return AgainFound(self._point() if useful else None, self.steps, number)
 
-    def _round(self, p: Floats, before: float) -> Taken | None:
+    def _round(self, before: float) -> Taken | None:
         """One proximal problem; None if it was given up."""
-        layout, money = self.layout, self.money
-        e = self._ease(p)
-        users = UsersAgain(layout, self.question.alpha, self.w, self.limit, self.y, e)
-        give = 1.0 / (DELTA * self.mean)
+        e, none = self._ease(), np.zeros(self.money.shape)
+        users = UsersAgain(
+            self.layout, self.question.alpha, self.w, self.limit, self.y, e, self.gain, self.p
+        )
+        give = 1.0 / (self.pace.delta * self.mean)
         if self.last is None:
-            taken = users.take(money, p)
+            taken, dearer = users.take(none, np.zeros(len(self.p))), none
         else:
-            found = self._predicted(users, self.last, money, give)
+            found = self._predicted(users, self.last, give)
             if found is None:
                 return None
-            taken, money = found
+            taken, dearer = found
         enough = INNER * min(before, 1e-3)
         while True:
-            miss, room = self._miss(taken, money, give)
-            if float(np.abs(miss).max()) <= max(enough, ENOUGH):
-                self.money, self.room = money, room
+            miss, room = self._miss(taken, dearer, give)
+            if float(np.abs(miss).max()) <= max(enough, self.pace.enough):
+                self.money, self.room = self.money + dearer, room
                 self.last = taken
                 return taken
-            if self.steps >= NEWTON or self._hopeless(float(np.abs(miss).max())):
+            if self.steps >= self.pace.steps or self._hopeless(float(np.abs(miss).max())):
                 return None
             rho = np.where(room > 0, give, LIMIT / self.mean)
             if not self.curvature.update(taken, e, rho):
                 return None
             self.steps += 1
-            moved = self._searched(users, taken, money, miss, give)
+            moved = self._searched(users, taken, dearer, miss, give)
             if moved is None:
                 return None
-            taken, money = moved
+            taken, dearer = moved
+            if self.same is not None and self._strayed(self.same, dearer):
+                return None
+
+    def _strayed(self, same: Ints, dearer: Floats) -> bool:
+        """Whether money of rows (I, R) would change otherwise than that of others of a class."""
+        change = dearer / self.money.sum(axis=1, keepdims=True)
+        for each in np.flatnonzero(np.bincount(same) >= MANY_SERVERS):
+            mine = np.flatnonzero(same == each)
+            off = np.abs(change[mine] - np.median(change[mine], axis=0)).max(axis=1)
+            self.strays[mine] = off > max(STRAY, FAR_OFF * float(np.median(off)))
+        return bool(self.strays.any())
 
     def _hopeless(self, miss: float) -> bool:
         """Whether a cold answer is likely to be faster than going on."""
         if self.last is None:
-            return self.steps >= EARLY and not miss < HOPE
+            return self.steps >= self.pace.early and not miss < self.pace.hope
         return not miss < ASTRAY
 
-    def _ease(self, p: Floats) -> Floats:
+    def _ease(self) -> Floats:
         """e over pairs: kept from round to round, so that H is too, but where a pair grew."""
         layout = self.layout
         e = np.maximum(self.y, ETA * layout.spread(layout.of_user(self.y)))
-        e = e / (DELTA * layout.spread(p)) * layout.mask
+        e = e / (self.pace.delta * layout.spread(self.p)) * layout.mask
         if self.e is not None:
             e = np.where(e > GREW * self.e, e, self.e)
         self.e = e
         return e
 
     def _predicted(
-        self, users: UsersAgain, last: Taken, money: Floats, give: float
+        self, users: UsersAgain, last: Taken, give: float
     ) -> tuple[Taken, Floats] | None:
         """The first step of a round, along the pairs that the round before ended with."""
         layout = self.layout
         theta = np.where(last.held, users.e, 0.0)
         mass = layout.of_user(theta)
-        away = theta * (layout.spread(last.p) - last.cost)
-        p = last.p - layout.of_user(away) / (mass + last.slope)
-        z = last.z + away + theta * layout.spread(p - last.p)
-        held = self.room > 0
-        room = np.where(held, self.room - money * give, 0.0)
-        linear = Taken(z, last.held, last.cost, p, last.x, last.slope, mass)
-        if not self.curvature.update(linear, users.e, np.where(held, give, LIMIT / self.mean)):
+        away = theta * last.gain
+        rise = -layout.of_user(away) / (mass + last.slope)
+        z = last.z + away + theta * layout.spread(rise)
+        free = self.room > 0
+        room = np.where(free, self.room - self.money * give, 0.0)
+        linear = Taken(z, last.held, last.gain, last.p + rise, last.x, last.slope, mass)
+        if not self.curvature.update(linear, users.e, np.where(free, give, LIMIT / self.mean)):
             return None
         self.steps += 1
         miss = np.where(self.live, 1.0 - room - layout.used(z), 0.0)
         step = self.curvature.solve(-miss)
-        rise = layout.of_user(theta * layout.cost(step)) / (mass + last.slope)
-        moved = money + step
-        return users.take(moved, np.maximum(p + rise, 0.1 * last.p)), moved
+        rise = rise + layout.of_user(theta * layout.cost(step)) / (mass + last.slope)
+        return users.take(step, np.maximum(rise, -0.9 * last.p)), step
 
     def _searched(
-        self, users: UsersAgain, taken: Taken, money: Floats, miss: Floats, give: float
+        self, users: UsersAgain, taken: Taken, dearer: Floats, miss: Floats, give: float
     ) -> tuple[Taken, Floats] | None:
         """The Newton step, shortened until the dual's slope along it has at least halved."""
         step = self.curvature.solve(-miss)
@@ -193,8 +220,8 @@ class _Again:
             return None
         low, at_low, high, at_high, length = 0.0, slope, 0.0, 0.0, 1.0
         for _ in range(8):
-            tried = money + length * step
-            guess = np.maximum(taken.p + length * rise, 0.1 * taken.p)
+            tried = dearer + length * step
+            guess = taken.p - self.p + np.maximum(length * rise, -0.9 * taken.p)
             new = users.take(tried, guess)
             after = float((self._miss(new, tried, give)[0] * step).sum())
             if abs(after) <= 0.5 * abs(slope) or (after < 0 and high == 0.0):
@@ -209,17 +236,18 @@ class _Again:
             length = low + (high - low) * min(max(part, 0.1), 0.9)
         return new, tried
 
-    def _miss(self, taken: Taken, money: Floats, give: float) -> tuple[Floats, Floats]:
-        """(1 - room - use, room) of the rows."""
-        room = np.where(self.live, np.maximum(self.room - money * give, 0.0), 0.0)
+    def _miss(self, taken: Taken, dearer: Floats, give: float) -> tuple[Floats, Floats]:
+        """(1 - room - use, room) of the rows, where they cost so much more."""
+        room = np.maximum(self.room - (self.money + dearer) * give, 0.0)
+        room = np.where(self.live, room, 0.0)
         return np.where(self.live, 1.0 - room - self.layout.used(taken.z), 0.0), room
 
     def _error(self, taken: Taken) -> float:
         """The largest error of the optimality conditions, relative to each user's own share."""
         layout = self.layout
         # x is what is due at p; what is left is the money paid above the cheapest of the held pairs
-        off = (taken.cost - layout.spread(taken.p)) * taken.held
-        below_p = -float((off / layout.spread(taken.p)).min())
+        off = taken.gain * taken.held
+        below_p = float((off / layout.spread(taken.p)).max())
         above = layout.of_user(taken.z * np.abs(off)) / (taken.p * taken.x)
         use = layout.used(taken.z)
         idle = float((np.maximum(self.money, 0.0) * np.maximum(1.0 - use, 0.0)).sum())

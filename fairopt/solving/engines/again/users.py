@@ -7,7 +7,9 @@ With y the shares it had, pair by pair, user n takes, for the price p that makes
           e_h = \max(y_h, \eta X_n) / (\delta p_n^0)
 
 (c the cost of a unit of share, e fixed). This is the answer of the user to max W g(s) - c z less
-sum (z_h - y_h)^2 / (2 e_h): its demand at the prices, made a function by the last term.
+sum (z_h - y_h)^2 / (2 e_h): its demand at the prices, made a function by the last term. Since e is
+large, p - c is carried along as what it was and what it changes by, so that it is known to its own
+digits and not to those of prices.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from fairopt.solving.engines.interior.layout import Layout
 
 CLOSE = 1e-8
 """relative step of a price after which one linear correction leaves only rounding"""
+CROSSED = 1e-13
+"""share on pairs that a correction brings to an end, or into use, that is rounding"""
 PASSES = 60
 
 
@@ -30,13 +34,13 @@ class Taken:
 
     Parameters
     ----------
-    z : shares over pairs. held : z > 0. cost : over pairs. p : (N,). x : (N,) sum of z.
+    z : shares over pairs. held : z > 0. gain : p - c over pairs. p : (N,). x : (N,) sum of z.
     slope : (N,) -dx/dp of the right-hand sum, 0 at the limit. mass : (N,) sum of e over held pairs.
     """
 
     z: Floats
     held: Bools
-    cost: Floats
+    gain: Floats
     p: Floats
     x: Floats
     slope: Floats
@@ -45,7 +49,8 @@ class Taken:
 
 @dataclass(frozen=True)
 class UsersAgain:
-    """The users' side of one proximal problem; W (N,), y and e over pairs, limit (N,) in shares."""
+    """The users' side of one proximal problem; W (N,), y and e over pairs, limit (N,) in shares;
+    gain over pairs and p (N,) are those at which the problem begins."""
 
     layout: Layout
     alpha: float
@@ -53,23 +58,26 @@ class UsersAgain:
     limit: Floats
     y: Floats
     e: Floats
+    gain: Floats
+    p: Floats
 
-    def take(self, money: Floats, guess: Floats) -> Taken:
-        """What users take at the money of rows (I, R), from a guess of their prices p (N,).
+    def take(self, dearer: Floats, guess: Floats) -> Taken:
+        """What users take where rows (I, R) cost so much more, from a guess of the rise of p (N,).
 
         Newton on each user's one equation, between bounds, since both sides are monotone in p.
         """
         layout = self.layout
-        cost = layout.cost(money)
-        base = self.y - self.e * cost
-        p = guess
-        low, high = np.zeros_like(p), np.full_like(p, np.inf)
+        gain = self.gain - layout.cost(dearer)
+        base = self.y + self.e * gain
+        rise = guess
+        low, high = -self.p, np.full_like(rise, np.inf)
         for _ in range(PASSES):
-            z = self.e * layout.spread(p)
+            z = self.e * layout.spread(rise)
             z += base
             held = z > 0
             np.maximum(z, 0.0, out=z)
             mass = layout.of_user(self.e * held)
+            p = self.p + rise
             free = (self.w / p) ** (1 / self.alpha)
             at = free > self.limit
             slope = np.where(at, 0.0, free / (self.alpha * p))
@@ -77,14 +85,19 @@ class UsersAgain:
             step = over / (mass + slope)
             settled = np.abs(step / p) < CLOSE
             if settled.all():
-                break
-            low, high = np.where(over < 0, p, low), np.where(over > 0, p, high)
-            next_p = p - step
+                rise = rise - step
+                z = self.e * layout.spread(rise)
+                z += base
+                crossed = np.where((z > 0) == held, 0.0, z)
+                if float(np.abs(crossed).max()) <= CROSSED:
+                    break
+                continue
+            low, high = np.where(over < 0, rise, low), np.where(over > 0, rise, high)
+            further = rise - step
             # a user whose price is found stays, also where its last step is lost in rounding
-            outside = ~((next_p > low) & (next_p < high) | settled)
-            middle = np.where(np.isfinite(high), 0.5 * (low + high), 2.0 * p)
-            p = np.where(outside, middle, next_p)
-        p = p - step
-        z -= self.e * layout.spread(step) * held
+            outside = ~((further > low) & (further < high) | settled)
+            middle = np.where(np.isfinite(high), 0.5 * (low + high), rise + p)
+            rise = np.where(outside, middle, further)
         np.maximum(z, 0.0, out=z)
-        return Taken(z, held, cost, p, layout.of_user(z), slope, mass)
+        x = layout.of_user(z)
+        return Taken(z, held, gain + layout.spread(rise), self.p + rise, x, slope, mass)

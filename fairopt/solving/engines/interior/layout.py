@@ -10,7 +10,7 @@ entries that are not eligible hold 0, and `mask` is 0 there.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -115,12 +115,28 @@ class Pairs:
 
     def used(self, pairs: Floats) -> Floats:
         """(I, R) part of each row that amounts y over pairs use: B y."""
-        return self._per_server(pairs[:, None] * self.b)
+        found: Floats = self._matrix @ pairs
+        return found.reshape(self.servers, self.resources)
 
     def cost(self, rows: Floats) -> Floats:
         """Over pairs: the cost of one unit of y at prices (I, R) of whole rows: B' p."""
-        found: Floats = np.einsum("hr,hr->h", self.b, rows[self.i])
+        found: Floats = self._transposed @ rows.ravel()
         return found
+
+    @cached_property
+    def _matrix(self) -> Any:
+        """B, (I R, P)."""
+        from scipy.sparse import csc_array
+
+        row = self.i[:, None] * self.resources + np.arange(self.resources)
+        ends = np.arange(len(self.n) + 1) * self.resources
+        shape = self.servers * self.resources, len(self.n)
+        return csc_array((self.b.ravel(), row.ravel(), ends), shape=shape)
+
+    @cached_property
+    def _transposed(self) -> Any:
+        """The same (P, I R)."""
+        return self._matrix.T
 
     def _per_server(self, values: Floats) -> Floats:
         found = np.zeros((self.servers, *values.shape[1:]))
