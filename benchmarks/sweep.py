@@ -29,7 +29,10 @@ from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
 import fairopt as fo
+from benchmarks.loops import loops
 from fairopt import fast
 
 MODEL, REAL = "kesidis2016/no-penalty", "real/google2011"
@@ -74,14 +77,8 @@ def plain(inst: fo.Instance, t_pf: float, t_drf: float) -> np.ndarray:
 
 def swept(inst: fo.Instance, grid: list[tuple[float, float]], compiled: bool) -> Any:
     """The sweep of some points, with loops compiled or in NumPy."""
-    before = os.environ.get(fast.CHOICE)
-    os.environ[fast.CHOICE] = str(int(compiled))
-    try:
+    with loops(compiled):
         return fo.sweep(inst, [fo.Tradeoff(*t) for t in grid])
-    finally:
-        os.environ.pop(fast.CHOICE)
-        if before is not None:
-            os.environ[fast.CHOICE] = before
 
 
 def beside(points: int) -> list[str]:

@@ -57,7 +57,8 @@ def test_a_small_answer_says_what_was_compiled(
         monkeypatch.setenv(fast.CHOICE, choice)
         answer = fo.solve(cluster, notion)
         said[choice] = answer.steps[0].get("compiled"), answer.shares
-    assert said["0"][0] is None and said["1"][0].endswith("descent; judge: near")
+    assert said["0"][0] is None
+    assert "descent" in said["1"][0] and said["1"][0].endswith("; judge: bounded, near")
     np.testing.assert_allclose(said["0"][1], said["1"][1], rtol=1e-11)
 
 

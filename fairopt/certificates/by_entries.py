@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,17 @@ PIECE = 1 << 14
 Entries = tuple[Ints, Ints, Floats]
 """row of each entry, position of its column among those asked for, value"""
 AnyT = TypeVar("AnyT")
+
+
+class ColumnTable(NamedTuple):
+    """All columns: of each where its entries begin (P + F + 1,), of these row and value; of tasks
+    user and worth (P,), 0 of those that may hold nothing. An entry may be 0."""
+
+    start: Ints
+    row: Ints
+    entry: Floats
+    owner: Ints
+    worth: Floats
 
 
 class Costs(Protocol):
@@ -132,4 +143,15 @@ def both(
     return (found[:rows], error[:rows]), (found[rows:], error[rows:])
 
 
-__all__ = ["KEPT", "Entries", "both", "entries", "kept", "least", "pieces", "profit", "used"]
+__all__ = [
+    "KEPT",
+    "Entries",
+    "ColumnTable",
+    "both",
+    "entries",
+    "kept",
+    "least",
+    "pieces",
+    "profit",
+    "used",
+]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -56,10 +55,12 @@ class GridGiven(Given):
     unit: Floats
 
     @classmethod
-    def of(cls, tasks: Floats, unit: Floats, **others: Any) -> GridGiven:
-        """Tasks (N, I) as an answer has them, (N,) their units; `others`: what else is `Given`."""
-        found = cls.__new__(cls)
-        vars(found).update(others, tasks=tasks, unit=unit)
+    def of(
+        cls, tasks: Floats, unit: Floats, y: Floats, price: Floats, share: Floats, log_money: float
+    ) -> GridGiven:
+        """Tasks (N, I) as an answer has them, (N,) their units; the others as of `Given`."""
+        found, known = cls.__new__(cls), {"y": y, "price": price, "share": share}
+        vars(found).update(known, log_money=log_money, tasks=tasks, unit=unit)
         return found
 
     @cached_property
@@ -70,13 +71,7 @@ class GridGiven(Given):
     @cached_property
     def x(self) -> Floats:
         """(K,)."""
-        found: Floats = self.tasks.ravel()[self.held]
-        found /= self.unit[self.held // self.tasks.shape[1]]
-        return found
-
-    def listed(self) -> Given:
-        """With its columns listed, and nothing else."""
-        return Given(self.held, self.x, self.y, self.price, self.share, self.log_money)
+        return _in_units(self.tasks, self.held, self.unit)
 
     def table(self, users: slice, servers: int) -> Floats:
         """(n, I)."""
@@ -84,6 +79,13 @@ class GridGiven(Given):
             return super().table(users, servers)
         found: Floats = self.tasks[users] / self.unit[users, None]
         return found
+
+
+def _in_units(tasks: Floats, held: Ints, unit: Floats) -> Floats:
+    """(K,) tasks (N, I) of the columns held, in units (N,) of their users."""
+    found: Floats = tasks.ravel()[held]
+    found /= unit[held // tasks.shape[1]]
+    return found
 
 
 def given(alloc: Allocation, question: Question) -> Given:
@@ -114,15 +116,11 @@ def given(alloc: Allocation, question: Question) -> Given:
         price, first = _divided(price)
         price, second = _divided(price * question.row_unit)
     if isinstance(columns, Grid):
-        lists = GridGiven.of(
-            alloc.held,
-            question.tasks_unit,
-            y=question.low,
-            price=price,
-            share=share,
-            log_money=first + second,
-        )
-        return lists if columns.count >= MANY_PAIRS else lists.listed()
+        rest = question.low, price, share, first + second
+        if columns.count >= MANY_PAIRS:
+            return GridGiven.of(alloc.held, question.tasks_unit, *rest)
+        held = np.flatnonzero(alloc.held)
+        return Given(held, _in_units(alloc.held, held, question.tasks_unit), *rest)
     found = Given(held, x, _flows(question, held, x), price, share, first + second)
     return found if question.pulls is None else _pulled(question, found)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.certificates import by_entries
-from fairopt.certificates.by_entries import Entries, entries, least, profit
+from fairopt.certificates.by_entries import ColumnTable, Entries, entries, least, profit
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats, Ints
 
@@ -88,6 +88,13 @@ class Listed:
         each = np.repeat(np.arange(len(columns)), size)
         at = np.arange(size.sum()) + np.repeat(start - np.cumsum(size) + size, size)
         return self.matrix.indices[at].astype(np.int64), each, self.matrix.data[at]
+
+    @cached_property
+    def table(self) -> ColumnTable:
+        """All columns at once, for loops over few of them."""
+        start, row = (each.astype(np.int64) for each in (self.matrix.indptr, self.matrix.indices))
+        worth = np.where(self.shut, 0.0, self.score)
+        return ColumnTable(start, row, self.matrix.data, self.of_column, worth)
 
     def left(self, rhs: Floats, columns: Ints, amount: Floats) -> tuple[Floats, Floats]:
         """(M,) what amounts (k, C) of these columns, tasks or flows, leave of rows; its error."""

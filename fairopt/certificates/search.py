@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairopt import clock
-from fairopt.certificates import digits, near_loop
+from fairopt.certificates import bound_loop, digits, near_loop
 from fairopt.certificates.active import CHEAPER, ActivePlace, clean, entered, refined, stepped
 from fairopt.certificates.begun import begun, place_of
 from fairopt.certificates.bound import Proved, bound, nothing
@@ -93,6 +93,9 @@ def search(
                 point = near_loop.near(question, given, room)
                 if point is None:
                     continue
+                at_once = bound_loop.proved(question, point.place)
+                if at_once is not None and _worst(at_once[0]) <= enough:
+                    return SearchFound(*at_once)
             else:
                 point = begun(question, place_of(question, given, parts), room)
             if point is not None and not compiled:

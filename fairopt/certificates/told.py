@@ -91,7 +91,8 @@ def few(question: Question) -> bool:
 
 
 def _size(question: Question) -> int:
-    return question.users + int(question.rules.sum())
+    own = 0 if question.pulls is None else len(question.pulls.rows)
+    return question.users + len(question.rhs) - own
 
 
 def _alone(question: Question, answer: Given, guess: Callable[[], Given], first: Told) -> Told:

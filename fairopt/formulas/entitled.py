@@ -74,6 +74,11 @@ def entitled(instance: Instance, score: Floats, kind: Mapping[str, Any]) -> Enti
     given = kind["parameters"]
     over = given.get("over", "floor")
     measured = given if kind["name"] == "max-min" else {"measure": "sum"}
+    if instance.quotas is None and kind["name"] != "max-min" and over != "proportion":
+        # nobody has a guarantee, and all stand at the top
+        none, first = np.zeros(instance.shape[0]), np.zeros(instance.shape[0], dtype=np.int64)
+        tree_of = partial(nested, instance, score, measured)
+        return Entitled(tree_of, instance.weight, none, over == "above", first)
     grown = cache(partial(nested, instance, score, measured))
     if kind["name"] == "max-min":
         grown()  # refuses a measure that the instance does not have

@@ -112,7 +112,8 @@ def by_name(
     """
     result = dict(arrays)
     faults: list[Fault] = []
-    found = {key: _labelled(key, given, faults) for key, given in arrays.items()}
+    perhaps = {k: v for k, v in arrays.items() if not (v is None or type(v) is np.ndarray)}
+    found = {key: _labelled(key, given, faults) for key, given in perhaps.items()}
     labelled = {key: each for key, each in found.items() if each is not None}
     if not labelled and not faults:
         return result, dict(names)

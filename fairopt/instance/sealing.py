@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 _T = TypeVar("_T", bound=np.generic)
 
 
+FEW_BYTES = 1 << 15
+"""up to which an array is copied into an object of bytes, which nobody can write to either: that
+takes less than to lend it"""
+
+
 class _Sealed:
     """Owner of an array's memory that lends it read-only: no view of it can be made writable."""
 
@@ -26,13 +31,15 @@ class _Sealed:
 
 
 def sealed(fresh: NDArray[_T]) -> NDArray[_T]:
-    """An array just made, read-only for good and without a copy.
+    """An array just made, read-only for good; if it is not small, without a copy.
 
     Not even `flags.writeable = True` makes the result writable. Whoever keeps `fresh` itself could
     still write to it, so pass only arrays that nobody else holds.
     """
     if not fresh.size:  # nothing to write to
         return fresh
+    if fresh.nbytes <= FEW_BYTES:
+        return np.ndarray(fresh.shape, fresh.dtype, fresh.tobytes())
     return np.asarray(_Sealed(np.ascontiguousarray(fresh)))
 
 
@@ -46,4 +53,4 @@ def is_sealed(array: NDArray[Any]) -> bool:
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base
-    return type(base) is _Sealed
+    return type(base) in (_Sealed, bytes)

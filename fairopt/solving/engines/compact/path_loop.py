@@ -1,4 +1,4 @@
-"""The descent of `small` as one loop to be compiled, of which its NumPy text says what it computes.
+"""The path of `small` as loops to be compiled, of which its NumPy text says what they compute.
 
 A small answer takes a hundred calls of NumPy a step, each of which costs more than its sums. What
 comes out is the same to rounding: sums are added in another order, and a Cholesky factor stands for
@@ -15,6 +15,34 @@ import numpy as np
 
 from fairopt.fast import inner, loop
 from fairopt.instance import Floats, Ints
+from fairopt.solving.engines.compact.ends_loop import begun, ended
+
+
+def followed(
+    pairs: tuple[Ints, Ints, Ints, Floats],
+    rows: tuple[int, int],
+    users: tuple[Floats, Floats],
+    alpha: float,
+    ends: tuple[float, ...],
+    settings: tuple[float, ...],
+) -> tuple[Floats, Floats] | None:
+    """The shares (P,) and prices (m,) at the end of the path, where no other alpha is on the way.
+
+    Parameters
+    ----------
+    pairs : user and server (P,), rows (P, K) and what a unit of share takes of them, 0 of none
+        (P, K). rows : how many, and how many of them are limits. users : weights (N,) and their
+        logarithms. ends : in the order of `begun` and `ended`. settings : as of `descended`.
+    """
+    n, server, row, use = pairs
+    whole = np.empty(2 * (len(n) + rows[0]) + len(users[0]))
+    factor = np.empty(len(users[0]))
+    filled, dearer, clear = ends
+    with suppress(ZeroDivisionError):
+        loop(begun)(whole, factor, n, server, row, use, *rows, users[0], alpha, filled, dearer)
+        whole = descended(whole, (n, row, use), (factor, users[1]), alpha, settings)
+        return loop(ended)(whole, factor, n, row, use, rows[0], clear)  # type: ignore[no-any-return]
+    return None
 
 
 def descended(

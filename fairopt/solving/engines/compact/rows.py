@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt.instance import Floats, Ints
-from fairopt.solving.engines.point import AlphaQuestion
+from fairopt.solving.engines.point import AlphaQuestion, Point
 
 EASED = 1e-14
 """part of the diagonal added to it: where prices are not unique it keeps them from wandering off,
@@ -250,6 +250,13 @@ class CompactRows:
             found = np.zeros(self.servers * self.resources)
             found[self.live] = rows[:size]
         return found.reshape(self.servers, self.resources), rows[size:]
+
+    def point(self, pairs: Floats, rows: Floats) -> Point:
+        """The point of shares (P,) and money of rows (m,)."""
+        resources, limits = self.split(rows)
+        paid = np.zeros(self.users)
+        paid[self.limited] = limits
+        return Point((self.grid(pairs) / self.u).T, resources, paid)
 
     def cost(self, rows: Floats) -> Floats:
         """(P,) what a unit of share costs at prices (m,) of whole rows."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from fairopt import clock, fast
 from fairopt.instance import Floats
-from fairopt.solving.engines.compact.path_loop import descended
+from fairopt.solving.engines.compact.path_loop import descended, followed
 from fairopt.solving.engines.compact.rows import (
     EASED,
     CompactLeft,
@@ -57,6 +57,8 @@ it costs above that, at least"""
 PATIENCE = 8
 """steps in a row above GOOD that need not lower the error: where more rows are full than pairs are
 used, prices wander among equally good ones first"""
+SETTINGS = GOOD, PATIENCE, MOST_STEPS, EASED, DAMPING, LAST, LIGHTEST
+"""of the compiled descent, beside what is enough"""
 CLEAR = 1e-6
 """ratio to its partner below which an unknown is 0 in the end; between, the two are of one size,
 and 0 would be off by the root of their product"""
@@ -79,7 +81,24 @@ def follow(question: AlphaQuestion) -> Point | None:
     if log_v.min() < -WIDEST:
         return None
     with np.errstate(all="ignore"):
+        if alpha <= DIRECT and fast.often():
+            return _looped(question, np.exp(log_v))
         return _SmallPath(question, np.exp(log_v)).run()
+
+
+def _looped(question: AlphaQuestion, weight: Floats) -> Point | None:
+    """The end of the path in compiled loops."""
+    rows = CompactRows(question)
+    weight = weight / weight.sum()
+    found = followed(
+        (rows.n, rows.server, *rows.entries),
+        (rows.size, len(rows.limited)),
+        (weight, np.log(weight)),
+        question.alpha,
+        (FILLED, DEARER, CLEAR),
+        (ENOUGH, *SETTINGS),
+    )
+    return None if found is None else rows.point(*found)
 
 
 class _SmallPath:
@@ -142,8 +161,7 @@ class _SmallPath:
         """Predictor-corrector steps until the error no longer falls; the best state met."""
         if fast.often():
             path = (self.rows.n, *self.rows.entries), (self.factor, self.log_weight)
-            limits = GOOD, PATIENCE, MOST_STEPS, EASED, DAMPING, LAST, LIGHTEST
-            found = descended(state.whole, *path, self.alpha, (enough, *limits))
+            found = descended(state.whole, *path, self.alpha, (enough, *SETTINGS))
             return CompactState(found, state.size)
         best, least, worse = state, np.inf, 0
         for _ in clock.steps(MOST_STEPS):
@@ -287,7 +305,4 @@ class _SmallPath:
         a = np.where(part < CLEAR * z.nu / value[rows.n], 0.0, z.a)
         paid = z.price * rows.largest(rows.grid(part / value[rows.n]))
         price = np.where(paid < CLEAR * z.s, 0.0, z.price)
-        resources, limits = rows.split(price)
-        paid = np.zeros(rows.users)
-        paid[rows.limited] = limits
-        return Point((rows.grid(a) / rows.u).T, resources, paid)
+        return rows.point(a, price)
