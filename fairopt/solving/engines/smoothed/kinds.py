@@ -6,6 +6,7 @@ REACH tau of the user's cheapest: far pairs hold less than rounding until the ne
 
 from __future__ import annotations
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -13,14 +14,13 @@ from numpy.typing import NDArray
 
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.smoothed.prices import ServerPrices
+from fairopt.solving.engines.smoothed.rough import LEAST, REACH, TIMES, Rough, smooth_sums
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import SAME_WINDOWS, Single, grouped, rarely_shared
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
 from fairopt.solving.engines.smoothed.sway import swaying
 from fairopt.solving.engines.smoothed.users import UsersRead, picked
 
-REACH = 60.0
-"""a server further than this from the cheapest, in windows of tau, is left out"""
 CLOSE = 60.0
 """a user may be sharp if two servers are within this of its cheapest"""
 SHARED = 3.0
@@ -60,6 +60,8 @@ class Kinds:
         wary: bool = False,
     ) -> None:
         self.users, self.tau, self.wary = users, tau, wary
+        self.rough: Rough | None = None
+        self.same = 0
         self.sharp_at: Ints
         self.sharp: Sharp
         self.settled: Settled
@@ -87,6 +89,7 @@ class Kinds:
             sharp[at] = True
             near[at] |= old.sharp.on
         self.prices = ServerPrices.grouped(lam, grouped(lam, ~few, tau, ALIKE))
+        self.label = grouped(lam, ~few, tau, SAME_WINDOWS)
         self.sharp_at = rest[sharp]
         self.sharp = self._sharp(near[sharp], mu, old)
         one = np.flatnonzero((in_reach == 1) & ~sharp)
@@ -102,6 +105,8 @@ class Kinds:
         own = picked(near, many)
         if old is not None and mu is None and old.smooth_is(self.smooth_at, own):
             self.smooth, self.probe = old.smooth, old.probe
+            if np.array_equal(self.sharp_at, old.sharp_at):
+                self.rough, self.same = old.rough, old.same + 1
             return
         smooth, mu = part.some(many, own), None if mu is None else mu[self.smooth_at]
         self.smooth = Smooth(smooth, mu)
@@ -124,11 +129,19 @@ class Kinds:
 
     def sums(self, prices: ServerPrices, tau: float) -> Sums:
         """Sums of the smooth users and of those of one server."""
-        total = smooth_sums(self.smooth, prices, tau)
+        smooth, total = smooth_sums(self.smooth, prices, tau), Sums.zero(*prices.off.shape)
         for _, single in self._singles():
             if len(single.users):
                 total.add(single.sums(prices.all))
+        if self.smooth_users > TIMES * LEAST:
+            single = copy.deepcopy(total)
+            self.rough = Rough(self.smooth, self.label, prices, tau, smooth, single)
+        total.add(smooth)
         return total
+
+    def roughly(self, prices: ServerPrices, tau: float) -> tuple[Sums, Floats] | None:
+        """The same from a part of the users, and how wrong use may be, if they were summed."""
+        return None if self.rough is None else self.rough.at(prices, tau)
 
     def again(self, prices: ServerPrices, tau: float, inverse: Floats) -> Kinds:
         """All users told apart at new prices; once sharp they stay sharp."""
@@ -176,16 +189,6 @@ class Kinds:
         found[self.smooth_at] = self.smooth.tasks(prices, tau)
         found[self.sharp_at] = self.sharp.x
         return found
-
-
-def smooth_sums(smooth: Smooth, prices: ServerPrices, tau: float) -> Sums:
-    """The sums of smooth users, by compiled loops where they are (`passes`)."""
-    users = smooth.users
-    if not users.compiled or users.log_score is not None or smooth.mu is not None:
-        return smooth.sums(prices, tau)
-    from fairopt.solving.engines.smoothed import passes  # which loads the compiler
-
-    return passes.summed(users, prices, tau, REACH, np.zeros(0, np.int64))
 
 
 def settles(users: UsersRead) -> bool:

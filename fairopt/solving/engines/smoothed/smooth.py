@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairopt.instance import Bools, Floats
+from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.smoothed import limits
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.users import UsersRead
@@ -90,6 +90,10 @@ class Smooth:
         self.users = users
         self.far = None if users.eligible.all() else np.ascontiguousarray(~users.eligible.T)
         self.mu = np.zeros(len(users)) if mu is None and users.limit is not None else mu
+
+    def some(self, pick: Ints) -> Smooth:
+        """Some of them."""
+        return Smooth(self.users.some(pick), None if self.mu is None else self.mu[pick])
 
     def split(self, chunk: slice, prices: ServerPrices, tau: float) -> Split:
         """How the users of a chunk divide themselves."""

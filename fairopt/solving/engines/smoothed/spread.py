@@ -170,6 +170,7 @@ class SpreadPrices:
     sharp: Sharp
     at: list[Ints] = field(default_factory=list)
     probe: tuple[Ints, Bools] | None = None
+    same: int = 0
 
     @property
     def smooth_users(self) -> int:
@@ -185,6 +186,9 @@ class SpreadPrices:
         for part in self.each(summed, self._args(prices, tau)):
             total.add(part)
         return total
+
+    def roughly(self, prices: ServerPrices, tau: float) -> None:
+        """Every pass is over all."""
 
     def change(self, prices: Floats, tau: float, step: Floats) -> float:
         """Largest change of differences of log costs, in windows, on a sample of smooth users."""
