@@ -68,7 +68,7 @@ class Everybody(Protocol):
         """Sums over all users that are not sharp."""
 
     def roughly(self, prices: ServerPrices, tau: float) -> tuple[Sums, Floats] | None:
-        """The same nearly, and (I, R) how wrong use may be; None where there is nothing to go by."""
+        """The same nearly, and (I, R) how wrong use may be; None if there is nothing to go by."""
 
     def change(self, prices: Floats, tau: float, step: Floats) -> float:
         """Largest change of differences of log costs, in windows."""

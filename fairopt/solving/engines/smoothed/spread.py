@@ -18,11 +18,11 @@ from fairopt.instance import Bools, Floats, Ints
 from fairopt.instance.partition import Partition
 from fairopt.solving.engines.smoothed.kinds import (
     ALIKE,
-    REACH,
     swaying_of,
     told,
 )
 from fairopt.solving.engines.smoothed.prices import ServerPrices
+from fairopt.solving.engines.smoothed.rough import REACH
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import Single, grouped, rarely_shared
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
