@@ -116,7 +116,7 @@ def _load_alone(made: Any) -> None:
     """
     from numba.core import caching, runtime
 
-    class Kept(caching.FunctionCache):  # type: ignore[misc]
+    class KeptCode(caching.FunctionCache):  # type: ignore[misc]
         """A numba cache that needs no compiler to be read."""
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -125,7 +125,7 @@ def _load_alone(made: Any) -> None:
             with self._guard_against_spurious_io_errors():
                 return self._load_overload(sig, target_context)
 
-    made._cache = Kept(made.py_func)
+    made._cache = KeptCode(made.py_func)
 
 
 _ran: ContextVar[set[str]] = ContextVar("_ran", default=set())  # noqa: B039 - read by nobody

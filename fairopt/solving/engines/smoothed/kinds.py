@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.smoothed.prices import ServerPrices
-from fairopt.solving.engines.smoothed.rough import LEAST, REACH, TIMES, Rough, smooth_sums
+from fairopt.solving.engines.smoothed.rough import LEAST_HALF, REACH, TIMES, Rough, smooth_sums
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import SAME_WINDOWS, Single, grouped, rarely_shared
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
@@ -134,7 +134,7 @@ class Kinds:
         for _, single in self._singles():
             if len(single):
                 total.add(single.sums(prices.all))
-        if self.smooth_users > TIMES * LEAST:
+        if self.smooth_users > TIMES * LEAST_HALF:
             one = copy.deepcopy(total)
             self.rough = Rough(self.smooth, self.label, prices, tau, smooth, one)
         total.add(smooth)

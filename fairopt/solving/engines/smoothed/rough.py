@@ -18,7 +18,7 @@ from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
 
 REACH = 60.0
 """a server further than this from the cheapest, in windows of tau, is left out"""
-HALF, LEAST = 0.05, 10_000
+HALF, LEAST_HALF = 0.05, 10_000
 """users of each half, as a part of all, and at least"""
 TIMES = 6
 """users are sampled where they are more than as many times the least half"""
@@ -53,11 +53,11 @@ class Rough:
         near = users.users.eligible
         groups = sum(near[:, label == g].any(axis=1).astype(np.int8) for g in np.unique(label))
         across = np.flatnonzero(groups > 1)
-        if len(across) > 2 * LEAST:
+        if len(across) > 2 * LEAST_HALF:
             across = across[:0]
         inside = np.delete(np.arange(len(near)), across)
         self.across = users.some(across)
-        half = max(LEAST, int(HALF * len(inside)))
+        half = max(LEAST_HALF, int(HALF * len(inside)))
         self.weight = len(inside) / (2 * half)
         pick = np.random.default_rng(3).integers(0, len(inside), (2, half))
         self.halves = [users.some(inside[np.sort(one)]) for one in pick]
