@@ -198,16 +198,18 @@ def further(
     return Begun(now.prices.all, now.free / part, now.tau, iterations, inverse)
 
 
-def corrected(users: UsersRead, pick: Ints, capacity: Floats, begun: Begun) -> Begun:
-    """The same sample further, its capacity such that it is as short as all users were, whom one
-    pass is over: it is wrong by its part of the changes from there."""
+def corrected(
+    users: UsersRead, pick: Ints, capacity: Floats, begun: Begun, last: float | None = None
+) -> Begun:
+    """The sample `pick` further, to a tau, its capacity such that it is as short as all users are,
+    whom one pass is over: so it is wrong by a part of the changes from there alone."""
     some, part = users.some(pick), len(pick) / len(users)
     prices, tau = ServerPrices.apart(begun.prices), begun.tau
     use, mine = (smooth_sums(Smooth(one), prices, tau).use for one in (users, some))
     capacity = part * (capacity - use) + mine
     if not (capacity > 0).all():
         return begun
-    last = FEWEST / len(pick)
+    last = FEWEST / len(pick) if last is None else last
     return further(some, capacity / part, len(users), begun, last, last)
 
 
