@@ -100,12 +100,32 @@ def loop(plain: Callable[..., Any], compiled: bool | None = None) -> Callable[..
         made = numba.njit(cache=True)(plain)
     except RuntimeError:  # no folder to keep the machine code in: every process compiles anew
         made = numba.njit(plain)
+    else:
+        _load_alone(made)
 
     def run(*args: Any) -> Any:
         _ran.get().add(name)
         return made(*args)
 
     return run
+
+
+def _load_alone(made: Any) -> None:
+    """Have machine code that was kept loaded by itself: before that numba would load all that it
+    can compile, and half of SciPy, which takes longer than most passes. To compile, it still does.
+    """
+    from numba.core import caching, runtime
+
+    class KeptCode(caching.FunctionCache):  # type: ignore[misc]
+        """A numba cache that needs no compiler to be read."""
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            """The machine code kept for types of arguments, None if there is none."""
+            runtime.rtsys.initialize(target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
+
+    made._cache = KeptCode(made.py_func)
 
 
 _ran: ContextVar[set[str]] = ContextVar("_ran", default=set())  # noqa: B039 - read by nobody

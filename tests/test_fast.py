@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -26,6 +29,29 @@ def test_compiled_loops_are_noted_and_plain_ones_not() -> None:
         with fast.noted() as inner:
             assert fast.loop(doubled, True)(4) == 8
         assert inner == {"doubled"} and not outer
+
+
+def test_machine_code_that_was_kept_is_loaded_without_the_compiler(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    script = tmp_path / "summing.py"
+    script.write_text(
+        "import sys\nimport numpy as np\nfrom fairopt import fast\n"
+        "def summed(values):\n"
+        "    total = 0.0\n"
+        "    for value in values:\n"
+        "        total += value\n"
+        "    return total\n"
+        "print(fast.loop(summed, True)(np.arange(4.0)), 'numba.np.linalg' in sys.modules)\n",
+        encoding="utf-8",
+    )
+    told = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    said = [
+        subprocess.run(
+            [sys.executable, script], env=told, check=True, capture_output=True, text=True
+        ).stdout.split()
+        for _ in range(2)
+    ]
+    assert said == [["6.0", "True"], ["6.0", "False"]]
 
 
 def test_small_answers_are_compiled_where_a_call_wants_many(

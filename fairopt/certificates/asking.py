@@ -88,9 +88,11 @@ def _plain(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question
             u = np.where(inst.eligible[some], u, 0.0)
         top[some], alone[some] = rows.largest(u), rows.largest(a)
         bottom[some] = rows.least(u if inst.everywhere else np.where(u > 0, u, np.inf))
-        best[some] = rows.largest(u * a)
-        every[some] = rows.total(u * a)
-        within[some] = rows.largest(u * np.minimum(a, inst.limit[some, None]))
+        share, limit = u * a, inst.limit[some]
+        best[some], every[some] = rows.largest(share), rows.total(share)
+        within[some] = best[some]
+        if np.isfinite(limit).any():
+            within[some] = rows.largest(u * np.minimum(a, limit[:, None]))
     known = AskedUsers(
         alloc, terms, kind, top, bottom, np.minimum(alone, inst.limit), best, within, every
     )

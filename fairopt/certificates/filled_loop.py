@@ -114,37 +114,43 @@ def _point(  # type: ignore[no-untyped-def]
     """Into the arrays after `least`; how many columns there are."""
     users, servers = placement.shape
     cost, w, none = np.empty(servers), np.empty(servers), np.zeros(demand.shape[1])
+    able, some = np.empty(servers + 1, np.int64), np.empty(servers + 1, np.int64)
     count = 0
     for n in range(users):
-        need, best, first, held = demand[n], np.inf, 0, 0.0
-        for i in range(servers):
-            cost[i] = _rent(need, price[i], least) if placement[n, i] else np.inf
-            if cost[i] < best:
-                best, first = cost[i], i
-            held += max(tasks[n, i], 0.0)
-        whole = 0.0
-        for i in range(servers):
-            w[i] = 0.0
-            if tasks[n, i] > 0.0 and 0.0 < cost[i] < np.inf:
+        need, best, first, held, most, holds = demand[n], np.inf, 0, 0.0, 0, 0
+        for i in range(servers):  # without branches, which nobody could foresee
+            able[most] = i
+            most += placement[n, i]
+        for k in range(most):
+            cost[k] = _rent(need, price[able[k]], least)
+            if cost[k] < best:
+                best, first = cost[k], able[k]
+            mine = max(tasks[n, able[k]], 0.0)
+            held += mine
+            some[holds], w[holds], cost[holds] = able[k], mine, cost[k]
+            holds += mine > 0.0
+        whole, stay = 0.0, 0
+        for k in range(holds):
+            if 0.0 < cost[k] < np.inf:
                 # what is dearer by a larger part than it is of the share does not stay
-                mine = tasks[n, i] / held
-                if mine > (cost[i] - best) / cost[i]:
-                    w[i] = mine
+                mine = w[k] / held
+                if mine > (cost[k] - best) / cost[k]:
+                    some[stay], w[stay] = some[k], mine
+                    stay += 1
                     whole += mine
         if not whole > 0.0:
-            w[first], whole = 1.0, 1.0
+            some[0], w[0], whole, stay = first, 1.0, 1.0, 1
         rich = (log_w[n] - np.log(best)) / alpha if best > 0.0 else np.inf
         share, start, mean = np.exp(rich), count, 0.0
-        for i in range(servers):
-            if w[i] != 0.0:
-                mine = w[i] / whole
-                profit, _ = _brought(need, best, 0.0, price[i], none)
-                dearer = -profit
-                for r in range(len(need)):
-                    dearer += need[r] * more[i, r]
-                columns[count], part[count], above[count] = n * servers + i, mine, dearer
-                mean += mine * dearer
-                count += 1
+        for k in range(stay):
+            i, mine = some[k], w[k] / whole
+            profit, _ = _brought(need, best, 0.0, price[i], none)
+            dearer = -profit
+            for r in range(len(need)):
+                dearer += need[r] * more[i, r]
+            columns[count], part[count], above[count] = n * servers + i, mine, dearer
+            mean += mine * dearer
+            count += 1
         for c in range(start, count):
             has, rise = part[c] * share, 0.0
             if best > 0.0:

@@ -56,7 +56,7 @@ def test_the_same_users_sway(scored):
     seen = kinds.told(some, lam, tau, None)
     ties = ~np.eye(4, dtype=bool)
     found = [
-        swaying(each, seen.close, seen.log_least, ties, lam, None, tau, inverse)
+        swaying(each, seen.near, seen.log_least, ties, lam, None, tau, inverse)
         for each in (some, replace(some, compiled=True))
     ]
     assert 100 < found[0].sum() < 2_900

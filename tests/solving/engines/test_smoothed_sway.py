@@ -27,15 +27,15 @@ def test_the_bound_does_not_change_who_is_found() -> None:
     ties = np.ones((3, 3), bool)
     for scale in (1e-3, 0.03, 0.3, 3.0):
         inverse = scale * root @ root.T
-        one = sway.swaying(users, found.close, found.log_least, ties, lam, None, tau, inverse)
+        one = sway.swaying(users, found.near, found.log_least, ties, lam, None, tau, inverse)
         # with scores, all 1, nobody is left out before the exact test
         scored = UsersRead(1.0, users.demand, users.log_w, users.eligible, np.zeros((200, 3)))
-        two = sway.swaying(scored, found.close, found.log_least, ties, lam, None, tau, inverse)
+        two = sway.swaying(scored, found.near, found.log_least, ties, lam, None, tau, inverse)
         np.testing.assert_array_equal(one, two)
         money, n = np.exp(users.log_w), 7
         worst = 0.0
         for i, k in ((0, 1), (0, 2), (1, 2)):
-            if found.close[n, i] and found.close[n, k]:
+            if found.near[n, i] and found.near[n, k]:
                 v = np.zeros((3, 2))
                 v[i] += users.demand[n] / (users.demand[n] @ lam[i])
                 v[k] -= users.demand[n] / (users.demand[n] @ lam[k])

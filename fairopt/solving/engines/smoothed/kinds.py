@@ -6,23 +6,24 @@ REACH tau of the user's cheapest: far pairs hold less than rounding until the ne
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import copy
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.smoothed.prices import ServerPrices
+from fairopt.solving.engines.smoothed.rough import LEAST_HALF, REACH, TIMES, Rough, smooth_sums
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import SAME_WINDOWS, Single, grouped, rarely_shared
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
 from fairopt.solving.engines.smoothed.sway import swaying
 from fairopt.solving.engines.smoothed.users import UsersRead, picked
 
-REACH = 60.0
-"""a server further than this from the cheapest, in windows of tau, is left out"""
-CLOSE = 60.0
-"""a user may be sharp if two servers are within this of its cheapest"""
+if TYPE_CHECKING:
+    from fairopt.solving.engines.smoothed.single_loop import SingleRead
+
 SHARED = 3.0
 """a user shares a tie if both servers are within this of its cheapest"""
 APART = 0.01
@@ -39,7 +40,7 @@ PROBE = 2000
 """users on which the change of costs by a step is measured"""
 
 
-Settled = tuple[tuple[Ints, Single], ...]
+Settled = tuple[tuple[Ints, "Single | SingleRead"], ...]
 
 
 class Kinds:
@@ -60,6 +61,8 @@ class Kinds:
         wary: bool = False,
     ) -> None:
         self.users, self.tau, self.wary = users, tau, wary
+        self.rough: Rough | None = None
+        self.same = 0
         self.sharp_at: Ints
         self.sharp: Sharp
         self.settled: Settled
@@ -87,21 +90,24 @@ class Kinds:
             sharp[at] = True
             near[at] |= old.sharp.on
         self.prices = ServerPrices.grouped(lam, grouped(lam, ~few, tau, ALIKE))
+        self.label = grouped(lam, ~few, tau, SAME_WINDOWS)
         self.sharp_at = rest[sharp]
         self.sharp = self._sharp(near[sharp], mu, old)
         one = np.flatnonzero((in_reach == 1) & ~sharp)
-        server = picked(near, one).argmax(axis=1)
+        server = found.first[one]
         if len(one) > GROWN * (len(users) - len(rest)) and settles(users):
-            new = rest[one], Single(part, one, server, len(lam), lam, tau)
+            new = rest[one], _single(part, one, server, lam, tau)
             self.settled = *self.settled, new
             one, server = one[:0], server[:0]
         self.single_at = rest[one]
-        self.single = Single(part, one, server, len(lam))
+        self.single = _single(part, one, server, lam, tau)
         many = np.flatnonzero((in_reach > 1) & ~sharp)
         self.smooth_at = rest[many]
         own = picked(near, many)
         if old is not None and mu is None and old.smooth_is(self.smooth_at, own):
             self.smooth, self.probe = old.smooth, old.probe
+            if np.array_equal(self.sharp_at, old.sharp_at):
+                self.rough, self.same = old.rough, old.same + 1
             return
         smooth, mu = part.some(many, own), None if mu is None else mu[self.smooth_at]
         self.smooth = Smooth(smooth, mu)
@@ -124,11 +130,19 @@ class Kinds:
 
     def sums(self, prices: ServerPrices, tau: float) -> Sums:
         """Sums of the smooth users and of those of one server."""
-        total = smooth_sums(self.smooth, prices, tau)
+        smooth, total = smooth_sums(self.smooth, prices, tau), Sums.zero(*prices.off.shape)
         for _, single in self._singles():
-            if len(single.users):
+            if len(single):
                 total.add(single.sums(prices.all))
+        if self.smooth_users > TIMES * LEAST_HALF:
+            one = copy.deepcopy(total)
+            self.rough = Rough(self.smooth, self.label, prices, tau, smooth, one)
+        total.add(smooth)
         return total
+
+    def roughly(self, prices: ServerPrices, tau: float) -> tuple[Sums, Floats] | None:
+        """The same from a part of the users, and how wrong use may be, if they were summed."""
+        return None if self.rough is None else self.rough.at(prices, tau)
 
     def again(self, prices: ServerPrices, tau: float, inverse: Floats) -> Kinds:
         """All users told apart at new prices; once sharp they stay sharp."""
@@ -137,7 +151,7 @@ class Kinds:
                 self.smooth.split(chunk, prices, tau)  # mu at the new prices
         return Kinds(self.users, prices, tau, self.limit_prices(prices), self, inverse, self.wary)
 
-    def _singles(self) -> tuple[tuple[Ints, Single], ...]:
+    def _singles(self) -> Settled:
         return *self.settled, (self.single_at, self.single)
 
     @property
@@ -172,20 +186,21 @@ class Kinds:
         """(N, I) tasks."""
         found = np.zeros(self.users.eligible.shape)
         for at, single in self._singles():
-            found[at, single.server] = single.tasks(prices.all)[0]
+            single.fill(found, at, prices.all)
         found[self.smooth_at] = self.smooth.tasks(prices, tau)
         found[self.sharp_at] = self.sharp.x
         return found
 
 
-def smooth_sums(smooth: Smooth, prices: ServerPrices, tau: float) -> Sums:
-    """The sums of smooth users, by compiled loops where they are (`passes`)."""
-    users = smooth.users
-    if not users.compiled or users.log_score is not None or smooth.mu is not None:
-        return smooth.sums(prices, tau)
-    from fairopt.solving.engines.smoothed import passes  # which loads the compiler
+def _single(
+    users: UsersRead, at: Ints, server: NDArray[np.int16], lam: Floats, tau: float
+) -> Single | SingleRead:
+    """Some users, each on its server, told so at prices (I, R) and tau."""
+    if users.compiled and settles(users):
+        from fairopt.solving.engines.smoothed.single_loop import SingleRead  # loads the compiler
 
-    return passes.summed(users, prices, tau, REACH, np.zeros(0, np.int64))
+        return SingleRead(users, at, server, lam, tau)
+    return Single(users, at, server.astype(np.int64), len(lam), lam, tau)
 
 
 def settles(users: UsersRead) -> bool:
@@ -214,11 +229,11 @@ class Ties(NamedTuple):
     """
 
     near: Bools
+    first: NDArray[np.int16]
     in_reach: NDArray[np.int16]
     held: Bools
     money: Floats
     squares: Floats
-    close: Bools
     log_least: Floats
 
 
@@ -228,13 +243,12 @@ def told(users: UsersRead, lam: Floats, tau: float, mu: Floats | None) -> Ties:
     if users.compiled and mu is None:
         from fairopt.solving.engines.smoothed import passes  # which loads the compiler
 
-        windows = REACH, CLOSE, SHARED
-        near, in_reach, close, *rest = passes.told(users, lam, windows, tau)
+        near, first, in_reach, *rest = passes.told(users, lam, (REACH, SHARED), tau)
         log_least, money, squares = rest
-        return Ties(near, in_reach, np.zeros(size, bool), money, squares, close, log_least)
+        return Ties(near, first, in_reach, np.zeros(size, bool), money, squares, log_least)
     in_reach = np.empty(size, np.int16)
     near, held = np.empty((servers, size), bool), np.zeros(size, bool)
-    close, log_least = np.empty_like(near), np.empty(size)
+    first, log_least = np.empty(size, np.int16), np.empty(size)
     money, squares = np.zeros((servers, servers)), np.zeros((servers, servers))
     power = 1 / users.alpha
     with np.errstate(all="ignore"):
@@ -248,25 +262,24 @@ def told(users: UsersRead, lam: Floats, tau: float, mu: Floats | None) -> Ties:
             np.copyto(cost, np.inf, where=~users.eligible[chunk].T)
             least = cost.min(axis=0)
             near[:, chunk] = cost <= least * np.exp(REACH * tau)
-            close[:, chunk] = cost <= least * np.exp(CLOSE * tau)
+            first[chunk] = cost.argmin(axis=0)
             both = cost <= least * np.exp(SHARED * tau)
             if mu is not None and users.log_score is not None:
-                at = cost.argmin(axis=0), np.arange(cost.shape[1])
-                score = users.log_score[chunk].T
+                at, score = (first[chunk], np.arange(cost.shape[1])), users.log_score[chunk].T
                 most = np.where(near[:, chunk], score, -np.inf).max(axis=0)
                 apart = most - np.where(near[:, chunk], score, np.inf).min(axis=0) > APART
                 rent = least * np.exp(score[at])
                 held[chunk] = apart & (mu[chunk] > REACH * tau * rent)
                 both[:, held[chunk] & (both.sum(axis=0) == 2)] = False
             np.add.reduce(near[:, chunk], axis=0, out=in_reach[chunk], dtype=np.int16)
-            several = np.add.reduce(close[:, chunk], axis=0, dtype=np.int16) > 1
+            several = in_reach[chunk] > 1
             log_least[chunk] = np.where(several, np.log(least), 0.0)
             money_of = np.exp(users.log_w[chunk] * power + (1 - power) * log_least[chunk])
             paid = both * np.where(several, money_of, 0.0)
             money += paid @ both.T
             squares += paid @ paid.T
-    near, close = np.ascontiguousarray(near.T), np.ascontiguousarray(close.T)
-    return Ties(near, in_reach, held, money, squares, close, log_least)
+    near = np.ascontiguousarray(near.T)
+    return Ties(near, first, in_reach, held, money, squares, log_least)
 
 
 def swaying_of(
@@ -285,6 +298,6 @@ def swaying_of(
     if wary:
         label = grouped(lam, np.ones_like(few), tau, SAME_WINDOWS if tau < ROUNDED else 0.0)
         ties = label[:, None] != label
-    sharp = swaying(users, found.close, found.log_least, ties, lam, mu, tau, inverse)
+    sharp = swaying(users, found.near, found.log_least, ties, lam, mu, tau, inverse)
     sharp &= ~found.held | (found.in_reach > 2)
     return sharp

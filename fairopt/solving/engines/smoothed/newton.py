@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt.instance import Floats
+from fairopt.instance import Floats, Ints
 from fairopt.solving.engines.point import AlphaQuestion, Point
 from fairopt.solving.engines.smoothed import path
 from fairopt.solving.engines.smoothed.kinds import Kinds
 from fairopt.solving.engines.smoothed.prices import ServerPrices
+from fairopt.solving.engines.smoothed.rough import smooth_sums
 from fairopt.solving.engines.smoothed.smooth import Smooth
 from fairopt.solving.engines.smoothed.users import UsersRead
 
@@ -36,6 +37,8 @@ MORE, SECOND = 5, 4e-3
 there are twice as many, for passes over all of them take the longest while tau is large"""
 CLOSER = 2e-14, 1e-12
 """tau, and miss of a capacity, to which the path may go on"""
+FEWEST = 20.0
+"""tau at the end of its path once corrected, per user"""
 FIRST = 0.5
 """tau at the beginning"""
 FLATTEST = 0.1
@@ -148,6 +151,7 @@ def _solved(
     if size > 2 * MORE * sample:
         pick = np.random.default_rng(2).integers(0, size, MORE * sample)
         begun = further(users.some(pick), capacity, size, begun)
+        begun = corrected(users, pick, capacity, begun)
     prices, none = ServerPrices.apart(begun.prices), _no_prices(users)
     told = Kinds(users, prices, begun.tau, none, None, begun.inverse, wary)
     first = path.Where(told, told.prices, begun.free, begun.tau)
@@ -177,16 +181,36 @@ def begin(users: UsersRead, capacity: Floats, size: int) -> Begun:
 
 
 def further(
-    users: UsersRead, capacity: Floats, size: int, begun: Begun, last: float = SECOND
+    users: UsersRead,
+    capacity: Floats,
+    size: int,
+    begun: Begun,
+    last: float = SECOND,
+    close: float = 1e-2,
 ) -> Begun:
     """Prices from a sample of `size` users, from where others of them began, to a tau."""
     part = len(users) / size
     told = Kinds(users, ServerPrices.apart(begun.prices), begun.tau, _no_prices(users))
     first = path.Where(told, told.prices, begun.free * part, begun.tau)
-    now = path.follow(first, capacity * part, last, close=1e-2)
+    now = path.follow(first, capacity * part, last, close)
     inverse = None if now.inverse is None else now.inverse * part
     iterations = begun.iterations + now.iterations + 1
     return Begun(now.prices.all, now.free / part, now.tau, iterations, inverse)
+
+
+def corrected(
+    users: UsersRead, pick: Ints, capacity: Floats, begun: Begun, last: float | None = None
+) -> Begun:
+    """The sample `pick` further, to a tau, its capacity such that it is as short as all users are,
+    whom one pass is over: so it is wrong by a part of the changes from there alone."""
+    some, part = users.some(pick), len(pick) / len(users)
+    prices, tau = ServerPrices.apart(begun.prices), begun.tau
+    use, mine = (smooth_sums(Smooth(one), prices, tau).use for one in (users, some))
+    capacity = part * (capacity - use) + mine
+    if not (capacity > 0).all():
+        return begun
+    last = FEWEST / len(pick) if last is None else last
+    return further(some, capacity / part, len(users), begun, last, last)
 
 
 def _no_prices(users: UsersRead) -> Floats | None:

@@ -65,15 +65,15 @@ def summed(users: UsersRead, prices: ServerPrices, tau: float, reach: float, ski
 
 
 def told(users: UsersRead, lam: Floats, windows: tuple[float, ...], tau: float) -> tuple[Any, ...]:
-    """near (N, I), how many (N,), close (N, I), log_least (N,), money (I, I) and its squares of
-    `kinds.told`.
+    """near (N, I), the first of them (N,), how many (N,), log_least (N,), money (I, I) and its
+    squares of `kinds.told`.
 
-    windows : within which servers of a user are near, close and shared.
+    windows : within which servers of a user are near, and shared.
     """
     size, servers = users.eligible.shape
-    near, close = np.zeros((size, servers), bool), np.zeros((size, servers), bool)
+    near, (first, in_reach) = np.zeros((size, servers), bool), np.zeros((2, size), np.int16)
     money, squares = np.zeros((servers, servers)), np.zeros((servers, servers))
-    found = near, np.empty(size, np.int16), close, np.zeros(size), money, squares
+    found = near, first, in_reach, np.zeros(size), money, squares
     score = np.zeros((0, 0)) if users.log_score is None else np.exp(-users.log_score)
     reach = np.exp(np.array(windows) * tau)
     lam = np.ascontiguousarray(lam)
@@ -218,39 +218,41 @@ def _told(  # type: ignore[no-untyped-def]
     power,
     reach,
     near,
+    first,
     in_reach,
-    close,
     log_least,
     money,
     squares,
 ):
-    """Into near, in_reach, close, log_least, money and squares."""
+    """Into near (all false before), first, in_reach, log_least, money and squares."""
     servers, resources = lam.shape
     scored = score.size > 0
-    cost, tied = np.empty(servers), np.empty(servers + 1, np.int64)
+    cost, tied, able = np.empty(servers), np.empty(servers, np.int64), np.empty(servers, np.int64)
     my_money, my_squares = np.zeros(money.shape), np.zeros(money.shape)
     for start in range(0, len(demand), PIECE):
         for n in range(start, min(len(demand), start + PIECE)):
-            least = np.inf
+            most, least = 0, np.inf
             for i in range(servers):
-                total = 0.0
-                for r in range(resources):
-                    total += lam[i, r] * demand[n, r]
-                if scored:
-                    total *= score[n, i]
-                cost[i] = total if eligible[n, i] else np.inf
-                least = min(least, cost[i])
-            count, closer, nearer = 0, 0, 0
-            for i in range(servers):
-                near[n, i] = cost[i] <= least * reach[0]
-                close[n, i] = cost[i] <= least * reach[1]
-                nearer += near[n, i]
-                closer += close[n, i]
-                tied[count] = i
-                count += cost[i] <= least * reach[2]
+                if eligible[n, i]:
+                    total = 0.0
+                    for r in range(resources):
+                        total += lam[i, r] * demand[n, r]
+                    if scored:
+                        total *= score[n, i]
+                    if total < least:
+                        least, first[n] = total, i
+                    able[most], cost[most] = i, total
+                    most += 1
+            count, nearer = 0, 0
+            for k in range(most):
+                if cost[k] <= least * reach[0]:
+                    near[n, able[k]] = True
+                    nearer += 1
+                    tied[count] = able[k]
+                    count += cost[k] <= least * reach[1]
             in_reach[n] = nearer
-            # with one close server there is no tie: the logarithm and the sums are spared
-            if closer < 2:
+            # with one server in reach there is no tie: the logarithm and the sums are spared
+            if nearer < 2:
                 continue
             log_least[n] = log(least)
             paid = exp(log_w[n] * power + (1 - power) * log_least[n])
@@ -266,14 +268,14 @@ def _told(  # type: ignore[no-untyped-def]
 
 def sways(
     users: UsersRead,
-    close: Bools,
+    near: Bools,
     log_least: Floats,
     ties: Bools,
     prices: Floats,
     answer: Floats,
     least: float,
 ) -> Bools:
-    """(N,) who moves the prices of a tie of close servers by more than `least` (see `sway`).
+    """(N,) who moves the prices of a tie of near servers by more than `least` (see `sway`).
 
     answer : (K, I, I) A for the K products of resources r <= t.
     """
@@ -281,13 +283,13 @@ def sways(
     power = 1 / users.alpha
     apart = np.ascontiguousarray(answer.transpose(1, 2, 0))
     loop(_sways)(
-        users.demand, users.log_w, power, close, log_least, ties, prices, apart, least, found
+        users.demand, users.log_w, power, near, log_least, ties, prices, apart, least, found
     )
     return found
 
 
 def _sways(  # type: ignore[no-untyped-def]
-    demand, log_w, power, close, log_least, ties, prices, apart, least, found
+    demand, log_w, power, near, log_least, ties, prices, apart, least, found
 ):
     """Into found (N,)."""
     servers, resources = prices.shape
@@ -297,8 +299,8 @@ def _sways(  # type: ignore[no-untyped-def]
         count = 0
         for i in range(servers):
             server[count] = i
-            count += close[n, i]
-        # who has one close server moves no tie, and pays for no products below
+            count += near[n, i]
+        # who has one near server moves no tie, and pays for no products below
         if count < 2:
             continue
         money = exp(log_w[n] * power + (1 - power) * log_least[n])

@@ -33,9 +33,12 @@ ROW = 0.1
 AGAIN = 0.2
 """users are told apart again when tau has fallen by this factor"""
 SLOW = 5
-"""and after so many iterations, for a user may have come to a tie that it sways"""
+"""and after so many iterations, for a user may have come to a tie that it sways; both wait longer
+where the last tellings changed nobody"""
 CALM, WILD = 0.7, 5.0
 """changes of log costs, in windows, below which tau falls, and beyond which a step is cut"""
+ROUGH = 0.3
+"""part of a change by which prices may be wrong, for a part of the users to be enough"""
 CLOSE = 1e-10
 """miss of a capacity at the end"""
 EQUAL = 1e-5
@@ -53,14 +56,19 @@ MOST_ITERATIONS = 120
 
 
 class Everybody(Protocol):
-    """All users, told apart: `kinds.Kinds`, or users in partitions."""
+    """All users, told apart: `kinds.Kinds`, or users in partitions. `same`: how often they were
+    told apart since anybody became of another kind."""
 
     prices: ServerPrices
     tau: float
     sharp: Sharp
+    same: int
 
     def sums(self, prices: ServerPrices, tau: float) -> Sums:
         """Sums over all users that are not sharp."""
+
+    def roughly(self, prices: ServerPrices, tau: float) -> tuple[Sums, Floats] | None:
+        """The same nearly, and (I, R) how wrong use may be; None if there is nothing to go by."""
 
     def change(self, prices: Floats, tau: float, step: Floats) -> float:
         """Largest change of differences of log costs, in windows."""
@@ -115,10 +123,9 @@ def follow(
 
 def _go_on(now: Where, capacity: Floats, last: float, close: float, most: int) -> bool:
     """One iteration; False at the end."""
-    newton = _Newton(now, capacity)
-    now.passes += now.told.smooth_users
-    now.miss, now.inverse = newton.miss, newton.of_prices
     at_end = now.tau <= last
+    newton, pure, change = _newton(now, capacity, at_end)
+    now.miss, now.inverse = newton.miss, newton.of_prices
     if (
         at_end
         and newton.dual < 1e-9
@@ -129,8 +136,6 @@ def _go_on(now: Where, capacity: Floats, last: float, close: float, most: int) -
     now.best = min(now.best, newton.miss) if at_end else np.inf
     sharp = now.told.sharp
     few = len(sharp.k) > 0
-    pure = newton.step(now.tau)[0]
-    change = now.told.change(now.prices.all, now.tau, pure)
     if now.iterations == 0 and change > FAR and now.tau < 0.1:
         # the prices of the sample are less good than tau
         now.tau = min(0.2, now.tau * change / NEARER)
@@ -168,11 +173,32 @@ def _go_on(now: Where, capacity: Floats, last: float, close: float, most: int) -
     sharp.move(step[2], go)
     now.tau = now.tau + go * (aim - now.tau)
     now.since += 1
-    slow = now.since >= SLOW and now.tau < 0.01
-    if (now.tau < AGAIN * now.told.tau or slow) and now.iterations < most - 1:
+    wait = 1 + now.told.same
+    slow = now.since >= SLOW * wait and now.tau < 0.01
+    if (now.tau < AGAIN**wait * now.told.tau or slow) and now.iterations < most - 1:
         now.told = now.told.again(now.prices, now.tau, newton.of_prices)
         now.prices, now.since = now.told.prices, 0
     return True
+
+
+def _newton(now: Where, capacity: Floats, at_end: bool) -> tuple[_Newton, Floats, float]:
+    """The linear system here, its step (I, R) at the same tau and by how many windows that changes
+    prices: from a part of the users where that is right to a part of the change, or of what counts
+    as calm."""
+    told, prices, tau = now.told, now.prices, now.tau
+    rough = None if at_end else told.roughly(prices, tau)
+    if rough is not None:
+        newton = _Newton(now, capacity, rough[0])
+        pure = newton.step(tau)[0]
+        change = told.change(prices.all, tau, pure)
+        wrong = (newton.of_prices @ rough[1].ravel()).reshape(pure.shape)
+        off = told.change(prices.all, tau, wrong)
+        if off < ROUGH * max(change, CALM):
+            return newton, pure, change
+    now.passes += told.smooth_users
+    newton = _Newton(now, capacity, told.sums(prices, tau))
+    pure = newton.step(tau)[0]
+    return newton, pure, told.change(prices.all, tau, pure)
 
 
 def _adapted(drop: float, change: float) -> float:
@@ -184,11 +210,10 @@ def _adapted(drop: float, change: float) -> float:
 class _Newton:
     """The linear system of one iteration."""
 
-    def __init__(self, now: Where, capacity: Floats) -> None:
+    def __init__(self, now: Where, capacity: Floats, sums: Sums) -> None:
         self.now, self.sharp = now, now.told.sharp
         self.lam = now.prices.all
-        sums = now.told.sums(now.prices, now.tau)
-        self.drift = sums.drift
+        self.drift = sums.drift.copy()
         sums.add(self.sharp.sums(self.lam))
         resources = capacity.shape[1]
         least = max(1e-9 * sums.spent.sum(), 1e-6 * sums.of_limits / len(capacity))

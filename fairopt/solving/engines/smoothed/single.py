@@ -48,6 +48,19 @@ def grouped(lam: Floats, joined: Bools, tau: float, windows: float) -> Ints:
     return found
 
 
+def changed(before: Floats, prices: Floats, apart: float) -> tuple[Floats, float]:
+    """(R,) how far prices (I, R) moved at most, and by what part costs may have, if all others were
+    so far out of reach."""
+    return np.abs(prices - before).max(axis=0), min(0.1, apart)
+
+
+def surely_quiet(before: Floats, most: Floats, little: float) -> bool:
+    """Whether no cost can have changed by more than that: by no larger part than any price of its
+    server did."""
+    part = np.divide(most, before, out=np.full(before.shape, np.inf), where=before > 0)
+    return bool(np.where(most > 0, part, 0.0).max() * 2.2 < little)
+
+
 PIECE = 16_384
 """users at once"""
 
@@ -85,6 +98,9 @@ class Single:
         self.level = np.exp(log_x)
         self.first = np.searchsorted(server[self.order], np.arange(servers + 1))
 
+    def __len__(self) -> int:
+        return len(self.users)
+
     def sums(self, prices: Floats) -> Sums:
         """The sums of all users at prices (I, R)."""
         servers, resources = prices.shape
@@ -113,10 +129,8 @@ class Single:
         found = np.zeros(len(self.users), bool)
         if self.lam is None:
             return found
-        most, little = np.abs(prices - self.lam).max(axis=0), min(0.1, reach * (self.tau - tau))
-        # no cost changes by a larger part than any price of its server does
-        part = np.divide(most, self.lam, out=np.full(prices.shape, np.inf), where=self.lam > 0)
-        if np.where(most > 0, part, 0.0).max() * 2.2 < little:
+        most, little = changed(self.lam, prices, reach * (self.tau - tau))
+        if surely_quiet(self.lam, most, little):
             return ~found
         for i, piece in self._pieces():
             demand = self.users.demand[piece].T
@@ -145,6 +159,10 @@ class Single:
             if free is not None:
                 mu[self.order[piece]] = self._mu(piece, cost, free)
         return found, mu
+
+    def fill(self, found: Floats, at: Ints, prices: Floats) -> None:
+        """Tasks into a table (N, I) of all, of whom these are some."""
+        found[at, self.server] = self.tasks(prices)[0]
 
     def _mu(self, piece: slice, cost: Floats, free: Bools) -> Floats:
         """(n,) price of the limit: at it, cost + mu is what the last task is worth."""

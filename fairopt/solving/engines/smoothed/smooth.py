@@ -18,11 +18,12 @@ and, where the limit of the user binds (`limits`), by -(P - g g' / 1'g) d_{nr} w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from fairopt.instance import Bools, Floats
+from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.smoothed import limits
 from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.users import UsersRead
@@ -88,8 +89,17 @@ class Smooth:
 
     def __init__(self, users: UsersRead, mu: Floats | None = None) -> None:
         self.users = users
-        self.far = None if users.eligible.all() else np.ascontiguousarray(~users.eligible.T)
         self.mu = np.zeros(len(users)) if mu is None and users.limit is not None else mu
+
+    @cached_property
+    def far(self) -> Bools | None:
+        """(I, N) which servers do not matter, or None if all do."""
+        near = self.users.eligible
+        return None if near.all() else np.ascontiguousarray(~near.T)
+
+    def some(self, pick: Ints) -> Smooth:
+        """Some of them."""
+        return Smooth(self.users.some(pick), None if self.mu is None else self.mu[pick])
 
     def split(self, chunk: slice, prices: ServerPrices, tau: float) -> Split:
         """How the users of a chunk divide themselves."""

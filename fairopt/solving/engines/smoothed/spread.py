@@ -18,11 +18,11 @@ from fairopt.instance import Bools, Floats, Ints
 from fairopt.instance.partition import Partition
 from fairopt.solving.engines.smoothed.kinds import (
     ALIKE,
-    REACH,
     swaying_of,
     told,
 )
 from fairopt.solving.engines.smoothed.prices import ServerPrices
+from fairopt.solving.engines.smoothed.rough import REACH
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import Single, grouped, rarely_shared
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
@@ -170,6 +170,7 @@ class SpreadPrices:
     sharp: Sharp
     at: list[Ints] = field(default_factory=list)
     probe: tuple[Ints, Bools] | None = None
+    same: int = 0
 
     @property
     def smooth_users(self) -> int:
@@ -185,6 +186,9 @@ class SpreadPrices:
         for part in self.each(summed, self._args(prices, tau)):
             total.add(part)
         return total
+
+    def roughly(self, prices: ServerPrices, tau: float) -> None:
+        """Every pass is over all."""
 
     def change(self, prices: Floats, tau: float, step: Floats) -> float:
         """Largest change of differences of log costs, in windows, on a sample of smooth users."""

@@ -25,7 +25,7 @@ PIECE = 4096
 
 def swaying(
     users: UsersRead,
-    close: Bools,
+    near: Bools,
     log_least: Floats,
     ties: Bools,
     prices: Floats,
@@ -33,7 +33,7 @@ def swaying(
     tau: float,
     inverse: Floats,
 ) -> Bools:
-    """(N,) who moves the prices of a tie of servers that are `close` (N, I) by more than
+    """(N,) who moves the prices of a tie of servers that are `near` (N, I) by more than
     MOST_WINDOWS.
 
     log_least : (N,) logarithm of the least price of a share, of who has such a tie. ties : (I, I)
@@ -49,12 +49,12 @@ def swaying(
     if users.compiled and mu is None:  # a loop passes over those with no tie as fast as a mask does
         from fairopt.solving.engines.smoothed import passes  # which loads the compiler
 
-        return passes.sways(users, close, log_least, ties, prices, answer, MOST_WINDOWS * tau)
+        return passes.sways(users, near, log_least, ties, prices, answer, MOST_WINDOWS * tau)
     money = np.exp(users.log_w / users.alpha + (1 - 1 / users.alpha) * log_least)
-    at = close @ np.ones(servers, np.float32) > 1
+    at = near @ np.ones(servers, np.float32) > 1
     if not at.any():
         return found
-    met = close[at].astype(np.float32)
+    met = near[at].astype(np.float32)
     ties = ties & (met.T @ met > 0)
     if users.log_score is None:
         # equal costs: d' K d <= (d . k)^2 with k^2 the largest diagonals of K of any tie
@@ -62,7 +62,7 @@ def swaying(
         most = np.sqrt(np.maximum(apart.max(axis=(1, 2)), 0.0))
         at &= money * (users.demand @ most) ** 2 > MOST_WINDOWS * tau * np.exp(2 * log_least)
     for i, k in zip(*np.nonzero(np.tril(ties)), strict=True):
-        some = np.flatnonzero(at & close[:, i] & close[:, k])
+        some = np.flatnonzero(at & near[:, i] & near[:, k])
         for first in range(0, len(some), PIECE):
             piece = some[first : first + PIECE]
             demand, own = users.demand[piece], 0.0 if mu is None else mu[piece]
