@@ -26,6 +26,7 @@ import numpy as np
 from fairopt import clock, fast
 from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats, Instance
+from fairopt.solving.engines.penalties import normal
 from fairopt.solving.engines.penalties.centring import CentringLeft, CentringState, Direction
 from fairopt.solving.engines.penalties.ground import Ground
 from fairopt.solving.engines.penalties.whole import Whole
@@ -288,32 +289,20 @@ class _Penalised:
         own = self.ground.least(own)
         return np.concatenate([own, (a @ self.use) / ((a / own) @ self.use)])
 
-    def _system(self, z: CentringState) -> Any:
-        """Solver of the positive definite system in users and rows, scaled to unit diagonal."""
-        half = self.both * np.sqrt(self.within.part)[:, None]
-        m = _product(half)
-        if not self.within.none:
-            low = self.both.T @ self.within.rank
-            m += low @ low.T
-        users = len(z.v)
-        block = m[:users, :users]
-        block[np.diag_indices(users)] += self.across.part
-        if not self.across.none:
-            block += self.across.rank @ self.across.rank.T
-        rows = np.arange(users, len(m))
-        m[rows, rows] += z.s / z.price
-        scale = 1.0 / np.sqrt(np.diag(m))
-        m = m * scale * scale[:, None]
-        m[np.diag_indices(len(m))] += 1e-15
-        inverse = np.linalg.inv(m)
-
-        def solve(right: Floats) -> Floats:
-            right = right * scale
-            found = inverse @ right
-            found = found + inverse @ (right - m @ found)
-            return np.asarray(found * scale, dtype=np.float64)
-
-        return solve
+    def _system(self, z: CentringState) -> normal.Solver:
+        """Solver of the positive definite system in users and rows."""
+        across, within, none = self.across, self.within, np.zeros((len(z.v), 0))
+        rank = np.zeros((len(z.a), 0)) if within.none else within.rank
+        force = none if across.none else across.rank
+        given = within.part, rank, force, np.concatenate([across.part, z.s / z.price])
+        tables = self.of_user, self.use
+        if self.ground.alone is not None:
+            return normal.rows_first(*tables, *given)
+        # of one share many users have a part; without forces between them it is a column of L
+        if across.none:
+            each = np.diag(np.sqrt(within.part))
+            return normal.rows_first(*tables, np.zeros_like(within.part), each, *given[2:])
+        return normal.whole(*tables, *given)
 
     def point(self, z: CentringState) -> Point | None:
         """In tasks and money of rows."""
@@ -335,9 +324,3 @@ def _beside(one: Any, other: Any) -> Any:
     from scipy.sparse import csr_array, hstack
 
     return csr_array(hstack([one, other]))
-
-
-def _product(half: Any) -> Floats:
-    """half^T half, all of its entries."""
-    found = half.T @ half  # of one array: half the products
-    return np.asarray(found if isinstance(found, np.ndarray) else found.toarray())
