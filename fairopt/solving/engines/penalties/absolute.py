@@ -207,7 +207,7 @@ class _Penalised:
             away = self.across.error(left.across, z.v / left.level)
             found = max(found, float(np.abs(away).max() / left.level.max()))
         if not self.within.none:
-            away = self.within.error(left.within, self.ground.least(z.v))
+            away = self.within.error(left.within, self._bend(self.alpha * z.v / left.level))
             found = max(found, float(np.abs(away).max() / z.a.max()))
         return found
 
@@ -273,11 +273,16 @@ class _Penalised:
             if not pulls:
                 return CentringState.of(amounts, costs, dv, idle_p, idle_e)
             dp = self.across.pull(dlevel, across, slope, force + dv)
-            value = self.ground.least(z.v)
-            de = self.within.pull(da, within, value, dual + dnu - self.both @ found)
+            balance = dual + dnu - self.both @ found
+            de = self.within.pull(da, within, self._bend(slope), balance)
             return CentringState.of(amounts, costs, dv, dp, de)
 
         return direction
+
+    def _bend(self, slope: Floats) -> Floats:
+        """(P,) how fast the value of a share falls as it grows; slope (N,) of levels. A force far
+        below that hardly moves a share."""
+        return np.asarray((self.of_user * self.of_user) @ slope)
 
     def _due(self, a: Floats, v: Floats, level: Floats) -> Floats:
         """What each product is to be at the centre, relative to the mean: the money of the pair's

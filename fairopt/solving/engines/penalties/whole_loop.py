@@ -78,7 +78,9 @@ def _whole_descent(  # type: ignore[no-untyped-def]
             away = abs(every[pull + n]) / (1.0 + z[value + n] / level[n] * across[n])
             error, total = max(error, away / top), total + away
         for h in range(len(within)):
-            away = abs(every[apart + h]) / (1.0 + z[value + owner[h]] * within[h])
+            n = owner[h]
+            stiff = of_user[h, n] * of_user[h, n] * alpha * z[value + n] / level[n]
+            away = abs(every[apart + h]) / (1.0 + stiff * within[h])
             error, total = max(error, away / largest), total + away
         if not total < inf:
             return
