@@ -252,7 +252,7 @@ def _symmetric(matrix: Any, right: Floats, order: Ints) -> Floats | None:
             found = found + solve(left)
             left = b - asked @ found
         if np.isfinite(found).all() and (not how or np.abs(left).max(initial=0.0) <= near):
-            there = np.empty_like(found)
+            there: Floats = np.empty(len(right))
             there[at] = found
             return there
     return None

@@ -38,7 +38,7 @@ MOST_STEPS = 80
 EASY = 2.0
 """alpha up to which the path is followed directly, without strides in alpha"""
 STRIDE = 2.0
-HALF_WAY = 1e-2
+HALF_WAY = 0.3
 DAMPING = 1e-8
 LAST = 1e-13
 """complementarity, relative to all money, at the end of the path; rounding prevents less"""
@@ -126,7 +126,8 @@ class _Penalised:
         return self.descend(state, ENOUGH)
 
     def descend(self, state: CentringState, enough: float) -> CentringState:
-        """Predictor-corrector steps until the error no longer falls; the best state met."""
+        """Predictor-corrector steps until the error no longer falls, and neither does what balance
+        and products lack: levels may settle late. The best state met."""
         if self.whole is not None and self.ground.alone is not None and fast.often():
             found = descended(
                 state.whole,
@@ -138,16 +139,20 @@ class _Penalised:
                 (enough, GOOD, PATIENCE, MOST_STEPS, LAST, LIGHTEST),
             )
             return CentringState(found, state.size)
-        best, least, worse = state, np.inf, 0
+        best, least, worse, missing = state, np.inf, 0, np.inf
         for _ in clock.steps(MOST_STEPS):
             left = self.residuals(state)
             error = self.error(state, left)
             if not np.isfinite(error):
                 break
+            lack = float(np.abs(left.dual) @ state.a + state.amounts @ state.costs) / left.money
             if error < least:
                 best, least, worse = state, error, 0
+            elif lack < missing:
+                worse = 0
             else:
                 worse += 1
+            missing = min(missing, lack)
             if least <= enough or worse > (1 if least <= GOOD else PATIENCE):
                 break
             moved = self.step(state, left)
@@ -175,7 +180,11 @@ class _Penalised:
         if not self.within.none:
             e = self.within.w * self.within.away(z.a)
         costs = np.concatenate([z.nu * moved, z.price * rows])
-        return CentringState.of(z.amounts, costs, v, p, e)
+        raised = CentringState.of(z.amounts, costs, v, p, e)
+        # far from balance steps are short unless the products are as large as what is missing
+        left = self.residuals(raised)
+        centre = float(np.abs(left.dual) @ z.a) / len(costs) * self._due(z.a, v, left.level)
+        return CentringState.of(z.amounts, np.maximum(costs, centre / z.amounts), v, p, e)
 
     def residuals(self, z: CentringState) -> CentringLeft:
         every = None
