@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.certificates import kernels
-from fairopt.instance import Floats, Ints
+from fairopt.instance import Bools, Floats, Ints
 
 DEPENDENT = 2.0**-48
 """part of a row by which rows that depend on each other are told apart"""
@@ -44,7 +44,8 @@ class Missing:
     rows : full ones. row, each, entry : the entries of A. error : (H,), left : (rows,), miss : (N,)
     right sides. bend : (N,) T. unit : (H,), norm : (rows,), root : (N,) money in a user's unit of
     value: what the solution is multiplied by. count : rows in all. give : (rows,) elasticity of
-    rows with pulls, which is their rho. pulled : whether there are such rows, hard ones included.
+    rows with pulls, which is their rho. pulled : (rows,) which those are, hard ones included; None
+    where there are none.
     """
 
     owner: Ints
@@ -62,7 +63,7 @@ class Missing:
     value_unit: Floats
     count: int
     give: Floats
-    pulled: bool = False
+    pulled: Bools | None = None
 
 
 def by_rows(wanted: Missing) -> tuple[Floats, Floats, Floats] | None:

@@ -121,7 +121,7 @@ def missing(
         root / share,
         len(question.rhs),
         give[active] / norm**2,
-        question.pulls is not None,
+        None if question.pulls is None else np.isin(active, question.pulls.rows),
     )
 
 
@@ -175,9 +175,9 @@ def solved(wanted: Missing, floats: int = 2, nearing: bool = False) -> Step | No
     pull = min(max(float(np.abs(wanted.error).max(initial=0.0)), least), TOGETHER)
     size = len(wanted.owner) + len(wanted.rows) + len(wanted.miss)
     back = None
-    if size <= (MORE if wanted.pulled else most):
+    if size <= (most if wanted.pulled is None else MORE):
         found = _whole(wanted, pull)
-    elif wanted.pulled:
+    elif wanted.pulled is not None:
         found = _sparse(wanted, pull)
     else:
         found = by_rows(wanted)
@@ -211,31 +211,50 @@ def _sparse(wanted: Missing, pull: float) -> Step | None:
     held, rows = len(wanted.owner), len(wanted.rows)
     row, column, value, right = _system(wanted, pull)
     matrix = coo_array((value, (row, column)), shape=(len(right), len(right))).tocsc()
-    found = _symmetric(matrix, right)
+    found = _symmetric(matrix, right, _own_first(wanted))
     if found is None:
         return None
     return found[:held], found[held : held + rows], found[held + rows :]
 
 
-def _symmetric(matrix: Any, right: Floats) -> Floats | None:
+def _own_first(wanted: Missing) -> Ints:
+    """An order of the unknowns in which little fills up: values and pulls, the first column of each
+    user, other columns, and at last rows and flows, which many share."""
+    held, rows = len(wanted.owner), len(wanted.rows)
+    assert wanted.pulled is not None
+    turn = np.zeros(held + rows + len(wanted.miss))
+    owner, first = np.unique(wanted.owner, return_index=True)
+    turn[:held] = np.where(wanted.owner < 0, 3, 2)
+    turn[first[owner >= 0]] = 1
+    turn[held : held + rows] = np.where(wanted.pulled, 0, 3)
+    return np.argsort(turn, kind="stable")
+
+
+def _symmetric(matrix: Any, right: Floats, order: Ints) -> Floats | None:
     """The solution of a symmetric system. An order that keeps its diagonal fills up a hundredth of
-    one that pivots, but may lose digits; where it does, the other one is taken."""
+    one that pivots, but may lose digits; where it does, the other one is taken. To find such an
+    order takes far longer than to use one: `order` is tried first."""
     from scipy.sparse.linalg import splu
 
     near = SMALL_PIVOT * float(np.abs(right).max(initial=0.0))
-    kept: dict[str, Any] = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": SMALL_PIVOT}
-    for how in ({**kept, "options": {"SymmetricMode": True}}, {}):
+    kept: dict[str, Any] = {"diag_pivot_thresh": SMALL_PIVOT, "options": {"SymmetricMode": True}}
+    least = {**kept, "permc_spec": "MMD_AT_PLUS_A"}
+    every, told = np.arange(len(right)), {**kept, "permc_spec": "NATURAL"}
+    for at, how in ((order, told), (every, least), (every, {})):
+        asked, b = matrix[at][:, at].tocsc() if how is told else matrix, right[at]
         try:
-            solve = splu(matrix, **how).solve
+            solve = splu(asked, **how).solve
         except RuntimeError:  # singular
             continue
-        found = solve(right)
-        left = right - matrix @ found
+        found = solve(b)
+        left = b - asked @ found
         if how:
             found = found + solve(left)
-            left = right - matrix @ found
+            left = b - asked @ found
         if np.isfinite(found).all() and (not how or np.abs(left).max(initial=0.0) <= near):
-            return np.asarray(found)
+            there: Floats = np.empty(len(right))
+            there[at] = found
+            return there
     return None
 
 

@@ -26,6 +26,7 @@ import numpy as np
 from fairopt import clock, fast
 from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats, Instance
+from fairopt.solving.engines.penalties import normal
 from fairopt.solving.engines.penalties.centring import CentringLeft, CentringState, Direction
 from fairopt.solving.engines.penalties.ground import Ground
 from fairopt.solving.engines.penalties.whole import Whole
@@ -37,7 +38,7 @@ MOST_STEPS = 80
 EASY = 2.0
 """alpha up to which the path is followed directly, without strides in alpha"""
 STRIDE = 2.0
-HALF_WAY = 1e-2
+HALF_WAY = 0.3
 DAMPING = 1e-8
 LAST = 1e-13
 """complementarity, relative to all money, at the end of the path; rounding prevents less"""
@@ -125,7 +126,8 @@ class _Penalised:
         return self.descend(state, ENOUGH)
 
     def descend(self, state: CentringState, enough: float) -> CentringState:
-        """Predictor-corrector steps until the error no longer falls; the best state met."""
+        """Predictor-corrector steps until the error no longer falls, and neither does what balance
+        and products lack: levels may settle late. The best state met."""
         if self.whole is not None and self.ground.alone is not None and fast.often():
             found = descended(
                 state.whole,
@@ -137,16 +139,20 @@ class _Penalised:
                 (enough, GOOD, PATIENCE, MOST_STEPS, LAST, LIGHTEST),
             )
             return CentringState(found, state.size)
-        best, least, worse = state, np.inf, 0
+        best, least, worse, missing = state, np.inf, 0, np.inf
         for _ in clock.steps(MOST_STEPS):
             left = self.residuals(state)
             error = self.error(state, left)
             if not np.isfinite(error):
                 break
+            lack = float(np.abs(left.dual) @ state.a + state.amounts @ state.costs) / left.money
             if error < least:
                 best, least, worse = state, error, 0
+            elif lack < missing:
+                worse = 0
             else:
                 worse += 1
+            missing = min(missing, lack)
             if least <= enough or worse > (1 if least <= GOOD else PATIENCE):
                 break
             moved = self.step(state, left)
@@ -174,7 +180,11 @@ class _Penalised:
         if not self.within.none:
             e = self.within.w * self.within.away(z.a)
         costs = np.concatenate([z.nu * moved, z.price * rows])
-        return CentringState.of(z.amounts, costs, v, p, e)
+        raised = CentringState.of(z.amounts, costs, v, p, e)
+        # far from balance steps are short unless the products are as large as what is missing
+        left = self.residuals(raised)
+        centre = float(np.abs(left.dual) @ z.a) / len(costs) * self._due(z.a, v, left.level)
+        return CentringState.of(z.amounts, np.maximum(costs, centre / z.amounts), v, p, e)
 
     def residuals(self, z: CentringState) -> CentringLeft:
         every = None
@@ -206,7 +216,7 @@ class _Penalised:
             away = self.across.error(left.across, z.v / left.level)
             found = max(found, float(np.abs(away).max() / left.level.max()))
         if not self.within.none:
-            away = self.within.error(left.within, self.ground.least(z.v))
+            away = self.within.error(left.within, self._bend(self.alpha * z.v / left.level))
             found = max(found, float(np.abs(away).max() / z.a.max()))
         return found
 
@@ -272,11 +282,16 @@ class _Penalised:
             if not pulls:
                 return CentringState.of(amounts, costs, dv, idle_p, idle_e)
             dp = self.across.pull(dlevel, across, slope, force + dv)
-            value = self.ground.least(z.v)
-            de = self.within.pull(da, within, value, dual + dnu - self.both @ found)
+            balance = dual + dnu - self.both @ found
+            de = self.within.pull(da, within, self._bend(slope), balance)
             return CentringState.of(amounts, costs, dv, dp, de)
 
         return direction
+
+    def _bend(self, slope: Floats) -> Floats:
+        """(P,) how fast the value of a share falls as it grows; slope (N,) of levels. A force far
+        below that hardly moves a share."""
+        return np.asarray((self.of_user * self.of_user) @ slope)
 
     def _due(self, a: Floats, v: Floats, level: Floats) -> Floats:
         """What each product is to be at the centre, relative to the mean: the money of the pair's
@@ -288,32 +303,20 @@ class _Penalised:
         own = self.ground.least(own)
         return np.concatenate([own, (a @ self.use) / ((a / own) @ self.use)])
 
-    def _system(self, z: CentringState) -> Any:
-        """Solver of the positive definite system in users and rows, scaled to unit diagonal."""
-        half = self.both * np.sqrt(self.within.part)[:, None]
-        m = _product(half)
-        if not self.within.none:
-            low = self.both.T @ self.within.rank
-            m += low @ low.T
-        users = len(z.v)
-        block = m[:users, :users]
-        block[np.diag_indices(users)] += self.across.part
-        if not self.across.none:
-            block += self.across.rank @ self.across.rank.T
-        rows = np.arange(users, len(m))
-        m[rows, rows] += z.s / z.price
-        scale = 1.0 / np.sqrt(np.diag(m))
-        m = m * scale * scale[:, None]
-        m[np.diag_indices(len(m))] += 1e-15
-        inverse = np.linalg.inv(m)
-
-        def solve(right: Floats) -> Floats:
-            right = right * scale
-            found = inverse @ right
-            found = found + inverse @ (right - m @ found)
-            return np.asarray(found * scale, dtype=np.float64)
-
-        return solve
+    def _system(self, z: CentringState) -> normal.Solver:
+        """Solver of the positive definite system in users and rows."""
+        across, within, none = self.across, self.within, np.zeros((len(z.v), 0))
+        rank = np.zeros((len(z.a), 0)) if within.none else within.rank
+        force = none if across.none else across.rank
+        given = within.part, rank, force, np.concatenate([across.part, z.s / z.price])
+        tables = self.of_user, self.use
+        if self.ground.alone is not None:
+            return normal.rows_first(*tables, *given)
+        # of one share many users have a part; without forces between them it is a column of L
+        if across.none:
+            each = np.diag(np.sqrt(within.part))
+            return normal.rows_first(*tables, np.zeros_like(within.part), each, *given[2:])
+        return normal.whole(*tables, *given)
 
     def point(self, z: CentringState) -> Point | None:
         """In tasks and money of rows."""
@@ -335,9 +338,3 @@ def _beside(one: Any, other: Any) -> Any:
     from scipy.sparse import csr_array, hstack
 
     return csr_array(hstack([one, other]))
-
-
-def _product(half: Any) -> Floats:
-    """half^T half, all of its entries."""
-    found = half.T @ half  # of one array: half the products
-    return np.asarray(found if isinstance(found, np.ndarray) else found.toarray())

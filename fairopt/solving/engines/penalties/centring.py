@@ -76,9 +76,9 @@ class Centring:
     none: bool
 
     def __init__(self, group: Any) -> None:
-        """group (size, groups) of 0 and 1."""
+        """group (size, groups) of 0 and 1, one 1 a row; of many, a sparse table."""
         self.group = group
-        self.mean = group / group.sum(axis=0)
+        self.mean = _scaled(group, np.ones(group.shape[0]), 1.0 / group.sum(axis=0))
 
     def forced(self, w: Floats) -> Centring:
         """The same groups, drawn with forces w (size,)."""
@@ -117,8 +117,7 @@ class Centring:
         if self.none:
             return
         self.f = 1.0 / (1.0 + delta * self.inverse)
-        self.rank = self.group * self.f[:, None]
-        self.rank = self.rank / np.sqrt(self.f * delta @ self.group)
+        self.rank = _scaled(self.group, self.f, 1.0 / np.sqrt((self.f * delta) @ self.group))
 
     def solve(self, x: Floats) -> Floats:
         """M^-1 x."""
@@ -144,3 +143,12 @@ class Centring:
     def error(self, away: Floats, stiff: Floats) -> Floats:
         """Deviations that pulls do not account for; they count less where w is below `stiff`."""
         return away / (1.0 + stiff * self.inverse)
+
+
+def _scaled(group: Any, rows: Floats, columns: Floats) -> Any:
+    """The table of groups, its rows and columns times these."""
+    if isinstance(group, np.ndarray):
+        return group * rows[:, None] * columns
+    found = group.copy()
+    found.data = rows * columns[group.indices]  # one entry a row
+    return found

@@ -52,9 +52,9 @@ class Ground:
         if together:
             i, first, self.pair = np.unique(i, return_index=True, return_inverse=True)
             self._together(first)
-        group = np.zeros((len(self.a0), servers))
-        group[np.arange(len(group)), i] = 1.0
-        group = group[:, group.any(axis=0)]
+        used, own = np.unique(i, return_inverse=True)
+        each = np.arange(len(own))
+        group = self._table(np.ones(len(own)), each, own, (len(own), len(used)))
         self.across, self.within = Centring(np.ones((users, 1))), Centring(group)
         self.on = self.levels > 0  # a row of users for each share
         self.total = float(weight.sum())
@@ -97,7 +97,7 @@ class Ground:
         least = np.full(len(first), np.inf)
         np.minimum.at(least, self.pair, self.a0)
         self.use, self.levels, self.a0 = (
-            *map(_whole, (sums @ self.use, sums @ self.levels)),
+            *map(full, (sums @ self.use, sums @ self.levels)),
             least,
         )
         self.machines = self.machines[first]
@@ -133,7 +133,7 @@ class Ground:
         return np.asarray(a, dtype=np.float64)
 
 
-def _whole(table: Any) -> Floats:
+def full(table: Any) -> Floats:
     """A table with the entries that are 0."""
     found: Floats = table.toarray() if hasattr(table, "toarray") else table
     return found

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats
-from fairopt.solving.engines.penalties.ground import Ground
+from fairopt.solving.engines.penalties.ground import Ground, full
 from fairopt.solving.engines.point import Point
 
 EASY = 2.0
@@ -34,7 +34,7 @@ class Unknowns:
         self.use, self.phi = ground.use, ground.weight
         self.pairs, self.rows = self.use.shape
         self.users = len(self.phi)
-        self.group = ground.within.group
+        self.group, self.part = full(ground.within.group), full(ground.within.mean)
         self.held, self.full = np.ones(self.pairs, bool), np.ones(self.rows, bool)
         self.begin(by_weight)
 
@@ -77,7 +77,7 @@ class Unknowns:
     def means(self) -> None:
         """Make the mean levels again."""
         level = self.a @ self.of_user
-        self.mean = np.append(level.mean(), self.a @ self.ground.within.mean)
+        self.mean = np.append(level.mean(), self.a @ self.part)
 
     def state(self) -> tuple[Floats, ...]:
         """A copy of all that a step changes."""
@@ -233,11 +233,11 @@ class RelativeSystem:
             m[e, a] = np.diag(weak * z.a)
             m[e, means] = -weak[:, None] * z.group
             m[e, e] = -np.diag(np.minimum(1.0, 1.0 / within))
-            shares, money = z.a @ z.ground.within.mean, (left.value * z.a) @ z.group
+            shares, money = z.a @ z.part, (left.value * z.a) @ z.group
             force = np.where(z.group > 0, within[:, None], 0.0).max(axis=0)
             self.weak_on = force * shares**2 < WEAK * money
             m[means, e] = np.where(self.weak_on, 0.0, z.group).T
-            m[means, a] = np.where(self.weak_on, z.ground.within.mean * z.a[:, None], 0.0).T
+            m[means, a] = np.where(self.weak_on, z.part * z.a[:, None], 0.0).T
             m[means, means] = -np.diag(np.where(self.weak_on, 1.0, 0.0))
         # pairs not held and rows not full do not change
         self.fixed = np.flatnonzero(np.concatenate([~z.held, ~z.full]))
@@ -277,9 +277,7 @@ class RelativeSystem:
             right[mean] = z.mean[0] - left.level.mean() if self.weak else -z.p.sum()
         if self.pulls[1]:
             right[e] = -np.minimum(within, 1.0) * left.within
-            right[means] = np.where(
-                self.weak_on, z.mean[1:] - z.a @ z.ground.within.mean, -z.e @ z.group
-            )
+            right[means] = np.where(self.weak_on, z.mean[1:] - z.a @ z.part, -z.e @ z.group)
         right[self.fixed] = 0.0
         found = self._solved(right * self.size) * self.scale
         step = RelativeChange()

@@ -45,7 +45,7 @@ def _whole_descent(  # type: ignore[no-untyped-def]
     (pairs, users), rows, unknowns = of_user.shape, use.shape[1], len(newton)
     many = pairs + rows
     value, pull, apart = 2 * many, 2 * many + users, 2 * many + 2 * users
-    z, least, worse = best.copy(), inf, 0
+    z, least, worse, missing = best.copy(), inf, 0, inf
     every, curve, bend = np.empty(len(linear)), np.empty(users), np.empty(users)
     matrix, order = np.empty((unknowns, unknowns)), np.empty(unknowns, np.int64)
     aim, due, change, rise = np.empty(unknowns), np.empty(many), np.empty(many), np.empty(users)
@@ -78,15 +78,21 @@ def _whole_descent(  # type: ignore[no-untyped-def]
             away = abs(every[pull + n]) / (1.0 + z[value + n] / level[n] * across[n])
             error, total = max(error, away / top), total + away
         for h in range(len(within)):
-            away = abs(every[apart + h]) / (1.0 + z[value + owner[h]] * within[h])
+            n = owner[h]
+            stiff = of_user[h, n] * of_user[h, n] * alpha * z[value + n] / level[n]
+            away = abs(every[apart + h]) / (1.0 + stiff * within[h])
             error, total = max(error, away / largest), total + away
         if not total < inf:
             return
+        lack = (open_ + gap) / money
         if error < least:
             best[:] = z
             least, worse = error, 0
+        elif lack < missing:
+            worse = 0
         else:
             worse += 1
+        missing = min(missing, lack)
         if least <= enough or worse > (1 if least <= good else patience):
             return
         # -- the matrix of all conditions
