@@ -90,6 +90,23 @@ def test_light_users_beside_heavy_ones_are_known(
     assert not fo.certify_partitions(answer).certified
 
 
+@pytest.mark.parametrize("compiled", ["0", "1"])
+@pytest.mark.parametrize(("alpha", "limits"), [(0.5, False), (2.0, False), (2.0, True)])
+def test_prices_at_which_somebody_pays_nothing_prove_nothing(
+    compiled: str, alpha: float, limits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server without prices, in an answer that anybody may have written: no error either."""
+    monkeypatch.setenv("FAIROPT_COMPILED", compiled)
+    answer = in_passes(ties(60, 4, limits), alpha, tmp_path, monkeypatch, 60)
+    prices, tasks = (np.load(answer / name) for name in ("prices.npy", "tasks-00000.npy"))
+    for given, held in ((0.0, 1.0), (1.0, 0.5)):
+        # rows that are not full lose theirs
+        np.save(answer / "prices.npy", prices * np.array([given, 1, 1, 1])[:, None])
+        np.save(answer / "tasks-00000.npy", tasks * np.array([held, 1, 1, 1]))
+        found = fo.certify_partitions(answer)
+        assert found.verdict == "unproved" and not found.residual < 1e-6
+
+
 def test_after_a_filling_users_have_the_tasks_of_its_point(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
