@@ -18,7 +18,7 @@ from fairopt.notions import Notion
 from tests.oracles.optimum import Optimum
 from tests.oracles.rows import Rows, exact
 
-DIGITS, FULL, STEPS = 60, D("1e-40"), 60
+DIGITS, FULL, STEPS = 60, D("1e-40"), 40
 """decimals; part of a row that is left where it is full; most steps"""
 SOME_ALPHAS = (0.5, 1.0, 2.0)
 
@@ -148,7 +148,7 @@ def _full(
             further = price * (1 - length * step)
             amount = amounts(further)
             # near the end it is flat to the last digit
-            if length < D("1e-6") or spent(further, amount) <= here * (1 + D("1e-50")):
+            if length < D("1e-2") or spent(further, amount) <= here * (1 + D("1e-50")):
                 break
             length /= 4
         price = further
