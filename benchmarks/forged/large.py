@@ -148,7 +148,7 @@ def _full(
             further = price * (1 - length * step)
             amount = amounts(further)
             # near the end it is flat to the last digit
-            if length < D("1e-2") or spent(further, amount) <= here * (1 + D("1e-50")):
+            if length < D("1e-2") or spent(further, amount) <= here + D("1e-50") * abs(here):
                 break
             length /= 4
         price = further
