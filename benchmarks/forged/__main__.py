@@ -16,7 +16,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +24,25 @@ import numpy as np
 
 import fairopt as fo
 from benchmarks.forged import pages
-from benchmarks.forged.draws import HOWS, SOURCES, case
+from benchmarks.forged.draws import HOWS, SOURCES, Case, case
 from benchmarks.forged.ways import Forger, forged
 from benchmarks.trust.references import NOTHING
+from fairopt.certificates import partitions
 from tests.oracles import parted
 
 FAR = 1.01e-6
 """off by more is wrong: what certified means, and the rounding of the answer"""
 NEARLY = 0.99e-6
 """off by less is right, so that it must not be refuted"""
-EACH = {"parallel": 2000, "just full": 500, "light": 300, "steep": 300, "rules": 300}
+EACH = {
+    "parallel": 2000,
+    "just full": 500,
+    "light": 300,
+    "steep": 300,
+    "rules": 300,
+    "one price": 20,
+    "decades": 40,
+}
 """questions of each source"""
 TURNS = (
     "whole",
@@ -48,15 +57,20 @@ TURNS = (
     "trade-off",
 )
 """how questions are asked, by turns of their seeds"""
+ALONE = {"rules": ("whole",), "one price": ("whole",), "decades": ("partitions", "whole")}
+"""the same of sources that are asked in fewer ways"""
+FEW, PART = 2, 200
+"""users of a partition; of many users, which are read in passes"""
 FORGED = 4
-"""ways to forge each question, with up to five prices each"""
+"""ways to forge each question of few users, with up to five prices each; of more users one"""
 
 
 def asked(sources: list[str], hows: list[str], each: int | None) -> Iterator[tuple[str, str, int]]:
     """Source, how and seed of every question."""
     for source in sources:
         for seed in range(EACH[source] if each is None else each):
-            how = "whole" if source == "rules" else TURNS[seed % len(TURNS)]
+            turns = ALONE.get(source, TURNS)
+            how = turns[seed % len(turns)]
             if how in hows:
                 yield source, how, seed
 
@@ -76,7 +90,7 @@ def outcome(source: str, how: str, seed: int) -> dict[str, Any]:
         counts: Counter[str] = Counter()
         seconds: list[float] = []
         rng = np.random.default_rng([9, seed])
-        for word, x, prices in forged(forger, rng, FORGED):
+        for word, x, prices in forged(forger, rng, 1 if one.large else FORGED):
             begun = time.perf_counter()
             verdict, off = judged(forger, x, prices, own and own[2])
             seconds.append(time.perf_counter() - begun)
@@ -118,7 +132,8 @@ def own_answer(forger: Forger) -> tuple[str, float, fo.Allocation] | None:
     one = forger.case
     try:
         if one.how == "partitions":
-            tasks, verdict = parted.solved(one.inst, one.notion, 2)
+            with read(one) as users:
+                tasks, verdict = parted.solved(one.inst, one.notion, users)
             found = fo.Allocation(one.inst, one.notion, tasks)
         else:
             found = fo.solve(one.inst, one.notion, uncertified="return")
@@ -126,6 +141,19 @@ def own_answer(forger: Forger) -> tuple[str, float, fo.Allocation] | None:
     except Exception:  # whatever it is, the campaign goes on, and counts an answer less
         return None
     return verdict.verdict, off(forger, found), found
+
+
+@contextmanager
+def read(one: Case) -> Iterator[int]:
+    """How many users a partition has, while many are not judged together."""
+    if not one.large:
+        yield FEW
+        return
+    together, partitions.TOGETHER = partitions.TOGETHER, 0
+    try:
+        yield PART
+    finally:
+        partitions.TOGETHER = together
 
 
 def judged(
@@ -139,7 +167,8 @@ def judged(
     given = fo.Allocation(inst, notion, tasks[: inst.shape[0]], prices)
     far = off(forger, given)
     if forger.case.how == "partitions":
-        return parted.certified(inst, notion, tasks, prices, 2).verdict, far
+        with read(forger.case) as users:
+            return parted.certified(inst, notion, tasks, prices, users).verdict, far
     if own is not None:
         given = own.with_(
             tasks=tasks, prices=prices, certificate=None, objective=None, equivalent=None
@@ -147,7 +176,7 @@ def judged(
     return fo.certify(given).verdict, far
 
 
-def read(journal: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
+def lines_of(journal: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
     """The lines of a journal by question; one cut short is left out."""
     rows = {}
     for line in journal.read_text(encoding="utf-8").splitlines() if journal.exists() else ():
@@ -178,7 +207,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if given.journal.exists() and not given.resume:
         parser.error(f"--journal: found {given.journal}; wanted --resume, or no such file")
-    known, rows = read(given.journal), []
+    known, rows = lines_of(given.journal), []
     with given.journal.open("a", encoding="utf-8") as out:
         for question in asked(given.source, given.how, given.each):
             row = known.get(question)

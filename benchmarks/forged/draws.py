@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import fairopt as fo
+from benchmarks.forged import large
 from benchmarks.trust import draws as trust
 from fairopt import criteria
 from fairopt.notions import Notion
@@ -20,12 +21,13 @@ STEEP = (0.1, 10.0, 30.0, 100.0)
 
 @dataclass(frozen=True)
 class Case:
-    """A question with its proved optimum. how: whole, or one of HOWS."""
+    """A question with its proved optimum. how: whole, or one of HOWS; large: of many users."""
 
     inst: fo.Instance
     notion: Notion
     truth: Optimum
     how: str
+    large: bool = False
 
 
 def parallel(rng: np.random.Generator) -> tuple[fo.Instance, Notion]:
@@ -91,7 +93,11 @@ SOURCES: dict[str, Callable[[np.random.Generator], tuple[fo.Instance, Notion]]] 
     "light": light,
     "steep": steep,
     "rules": ruled,
+    "one price": large.one_price,
+    "decades": large.decades,
 }
+LARGE = ("one price", "decades")
+"""sources of so many users that their optimum is found another way"""
 
 
 def ceiling(inst: fo.Instance, notion: Notion) -> tuple[fo.Instance, Notion]:
@@ -135,13 +141,15 @@ def case(source: str, how: str, seed: int) -> Case | None:
     if how == "trade-off" and inst.demand.ndim != 2:
         return None
     inst, notion = HOWS[how](inst, notion)
-    if how == "trade-off":
+    if source in LARGE:
+        truth = large.truth(inst, notion.alpha)
+    elif how == "trade-off":
         rows = of_instance(inst, criteria.score(inst, "dominant-share"))
         truth = optimum(rows, notion.alpha, True)
     else:
         rows = of_instance(inst, criteria.score(inst, notion.criterion), notion.over)
         truth = optimum(rows, notion.alpha, notion.weight_inside)
-    return None if truth is None else Case(inst, notion, truth, how)
+    return None if truth is None else Case(inst, notion, truth, how, source in LARGE)
 
 
 def _parts(inst: fo.Instance, notion: Notion) -> bool:

@@ -20,7 +20,8 @@ handed over, and {forged:,} answers that are wrong on purpose. Made by
 - *parallel*: rows of demand that are parallel but for 1e-1.5 to 1e-7. *just full*: a row that is
   full at the optimum, up to 1e-8, and has no price. *light*: users of 1e-5 to 1e-13 of the money.
   *steep*: alpha .1 and 10 to 100 over all kinds of the [trust](trust.md) campaign. *rules*: groups,
-  ceilings, lending, guarantees.
+  ceilings, lending, guarantees. *one price*, *decades*: 480 users of one price for all servers, and
+  600 that are read in passes, of weights over up to nine decades, or one as heavy as a million.
 - asked whole; beside a ceiling of 99 times all that there is, a group that weighs what its members
   do, or a quota that may be lent at will, which bind nobody; in partitions; as a trade-off without
   penalties.

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 import fairopt as fo
+from benchmarks.forged import large
 from benchmarks.forged.draws import Case
 from tests.oracles.rows import Rows, of_instance
 
@@ -25,7 +26,8 @@ class Forger:
     def __init__(self, case: Case) -> None:
         inst, self.case = case.inst, case
         base = fo.Allocation(inst, case.notion, np.zeros(inst.shape[:2]))
-        self.q: Rows = of_instance(inst, base.score, getattr(case.notion, "over", "floor"))
+        over = getattr(case.notion, "over", "floor")
+        self.q: Rows = large.rows(inst) if case.large else of_instance(inst, base.score, over)
         self.g = self.q.g[:, : len(self.q.owner)].astype(float)
         self.h = self.q.h.astype(float)
         self.u = self.q.u.astype(float)

@@ -70,6 +70,13 @@ RULED = (
     *ROUNDS,
 )
 """tests of rounds beside rules"""
+PASSES = (
+    "certificates/test_partitions",
+    "certificates/test_filled",
+    "certificates/test_in_passes",
+    "certificates/test_partitioned",
+)
+"""tests of users in partitions and in passes"""
 TESTS = {
     "asked_users": ASKED,
     "asking": ASKED,
@@ -102,15 +109,25 @@ TESTS = {
     "exact_search": EXACT,
     "exact_tree": EXACT,
     "exact_verdict": EXACT,
+    "filled": PASSES,
+    "filled_loop": PASSES,
+    "filled_rows": PASSES,
     "feasibility": ("certificates/test_alpha_fair",),
     "follows": EXACT,
     "groups_claim": EXACT,
     "groups_levels": EXACT,
     "groups_told": EXACT,
     "guess": ("certificates/test_alpha_fair",),
+    "in_passes": PASSES,
+    "near_loop": ("certificates/test_near_loop",),
+    "one_price": ("certificates/test_pooled",),
+    "partitioned": PASSES,
+    "partitions": PASSES,
+    "pooled": ("certificates/test_pooled",),
     "levels": ("certificates/test_levels", "solving/test_levels"),
     "meant": ("certificates/test_meant_begun", *EXACT),
     "ruled": RULED,
+    "strict": ("certificates/test_strict",),
     "search_prices": EXACT,
     "search_tasks": EXACT,
     "tasks_claim": EXACT,

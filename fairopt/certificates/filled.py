@@ -53,7 +53,8 @@ class FilledPoint:
 def _log_best(shown: Shown, terms: JudgedTerms, value: Floats) -> tuple[Floats, Bools]:
     """(n,) log of the share that is best at a value of its unit, and whether the limit stops it."""
     log_t, top = (terms.log_w(shown.users) - np.log(value)) / terms.alpha, np.log(shown.users.limit)
-    return np.minimum(log_t, top), log_t >= top
+    # who pays nothing wants what no limit stops
+    return np.minimum(log_t, top), (log_t >= top) & np.isfinite(top)
 
 
 def _cost(shown: Shown, terms: JudgedTerms, price: Floats) -> Floats:

@@ -154,7 +154,7 @@ def fill(
     ----------
     enough : what the lightest user may be off, as a part of its share.
     """
-    alpha, none = terms.alpha, np.zeros(filling.price.shape)
+    alpha = terms.alpha
     best: tuple[Filling | None, float, P] = None, np.inf, passes
     if not filling.full.any():
         return best
@@ -172,7 +172,9 @@ def fill(
             if stalls > 1:
                 break
             lost, wanted, passes = min(lost, rows.eps), None, passes.moved(terms, stepped)
-            filling = Filling(stepped.price + stepped.more, none, filling.full, pairs=filling.pairs)
+            # prices keep their last digits, and rows are filled as far as before
+            price, more = digits.exact_sum(stepped.price, stepped.more)
+            filling = replace(stepped, price=price, more=more, slope=None)
             rows = passes.summed(terms, filling)
             continue
         filling, rows = stepped, passes.summed(terms, stepped)

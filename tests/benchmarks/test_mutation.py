@@ -73,4 +73,5 @@ def test_tests_that_fail_often_and_take_little_go_first() -> None:
 
 
 def test_modules_that_are_changed_by_default_are_there() -> None:
-    assert all((changes.PACKAGE / f"{name}.py").exists() for name in JUDGE)
+    rooms = {path.name for path in changes.PACKAGE.iterdir() if path.is_dir()}
+    assert all(name in rooms or (changes.PACKAGE / f"{name}.py").exists() for name in JUDGE)

@@ -74,6 +74,39 @@ def test_whoever_is_off_is_never_called_near(
                 assert found.certified
 
 
+@pytest.mark.parametrize("seed", [3, 5])
+def test_light_users_beside_heavy_ones_are_known(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights over four decades at alpha .5 are money over eight: rows are filled further than a
+    first step fills them, whatever else has to be mended on the way."""
+    weight = 10.0 ** np.random.default_rng(seed).uniform(-2, 2, MANY)
+    inst = ties(MANY, seed).replace(weight=weight)
+    answer = in_passes(inst, 0.5, tmp_path, monkeypatch)
+    assert fo.certify_partitions(answer).certified
+    tasks = np.load(answer / "tasks-00001.npy")
+    tasks[np.argmin(weight[800:1600])] *= 1 - 1.1e-6
+    np.save(answer / "tasks-00001.npy", tasks)
+    assert not fo.certify_partitions(answer).certified
+
+
+@pytest.mark.parametrize("compiled", ["0", "1"])
+@pytest.mark.parametrize(("alpha", "limits"), [(0.5, False), (2.0, False), (2.0, True)])
+def test_prices_at_which_somebody_pays_nothing_prove_nothing(
+    compiled: str, alpha: float, limits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server without prices, in an answer that anybody may have written: no error either."""
+    monkeypatch.setenv("FAIROPT_COMPILED", compiled)
+    answer = in_passes(ties(60, 4, limits), alpha, tmp_path, monkeypatch, 60)
+    prices, tasks = (np.load(answer / name) for name in ("prices.npy", "tasks-00000.npy"))
+    for given, held in ((0.0, 1.0), (1.0, 0.5)):
+        # rows that are not full lose theirs
+        np.save(answer / "prices.npy", prices * np.array([given, 1, 1, 1])[:, None])
+        np.save(answer / "tasks-00000.npy", tasks * np.array([held, 1, 1, 1]))
+        found = fo.certify_partitions(answer)
+        assert found.verdict == "unproved" and not found.residual < 1e-6
+
+
 def test_after_a_filling_users_have_the_tasks_of_its_point(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,3 +207,48 @@ def test_without_priced_rows_nothing_is_filled() -> None:
     rows = filled_rows.RowSums(none, none, none, np.ones((1, 1, 1, 1)), INF, 0.0, 0.0)
     at = filled_rows.Filling(none, none, none > 0).moved(none + 1, rows)
     assert at is not None and not at.more.any() and not rows.close(INF)
+
+
+@pytest.mark.parametrize("limits", [False, True])
+def test_no_server_is_cheaper_than_a_share_is_worth(
+    limits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside fractions, at prices a trifle off: also where nobody was, as another was cheaper."""
+    inst = ties(120, 5, limits)
+    answer = in_passes(inst, 1.0, tmp_path, monkeypatch, 120)
+    tasks, prices = (np.load(answer / name) for name in ("tasks-00000.npy", "prices.npy"))
+    # each on one server alone, of those that cost the same
+    tasks = np.where(tasks == tasks.max(axis=1)[:, None], tasks.sum(axis=1)[:, None], 0.0)
+    terms = JudgedTerms.of(AlphaAsked(1.0, False, "tasks", inst.capacity, inst.count), prices)
+    shown = Shown(Partition(inst.demand, inst.placement, inst.weight, inst.limit), tasks)
+    more = 1e-13 * prices * np.random.default_rng(2).uniform(-1, 1, prices.shape)
+    none = np.zeros((*prices.shape, *prices.shape))
+    filling = filled_rows.Filling(prices, more, prices > 0, slope=none)
+    seen: list[tuple[np.ndarray, ...]] = []
+    lost = filled._lost
+
+    def noted(shown, terms, *given):
+        seen.append(given)
+        return lost(shown, terms, *given)
+
+    monkeypatch.setattr(filled, "_lost", noted)
+    with np.errstate(all="ignore"):
+        filled.summed(shown, terms, filling)
+        (value, share, short, over, eps) = seen[0]
+        whole = lost(shown, terms, value, share, short, over, eps)[0]
+        if limits:  # whoever is over its limit pays for it
+            much = np.where(np.isfinite(inst.limit), inst.limit, 0.0)
+            assert lost(shown, terms, value, share, short, over + much, eps)[0] > whole
+    elsewhere = 0
+    for n in range(len(value)):
+        cost = {
+            i: sum(
+                Fraction(float(d)) * (Fraction(float(p)) + Fraction(float(q)))
+                for d, p, q in zip(inst.demand[n], prices[i], more[i], strict=True)
+            )
+            for i in np.flatnonzero(inst.placement[n]).tolist()
+        }
+        # a float of a value that is known to more digits
+        assert Fraction(float(value[n])) <= min(cost.values()) * (1 + Fraction(2) ** -52)
+        elsewhere += not tasks[n, min(cost, key=cost.__getitem__)] > 0
+    assert elsewhere

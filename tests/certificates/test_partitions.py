@@ -109,6 +109,37 @@ def test_in_passes_the_bound_is_never_false(alpha: float, limits: bool) -> None:
         assert in_passes(parts(inst, tasks), terms(inst, prices, alpha)).residual < 1e-5
 
 
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0])
+def test_readings_of_partitions_add_up_to_that_of_all(alpha: float) -> None:
+    """In any order, and whoever is wrong: sums are those of all users, what is worst the worst."""
+    inst, tasks, prices = planted(alpha, True)
+    for who in (7, 55):  # of the first partition and of the last
+        given = tasks.copy()
+        given[who] *= -0.5
+        placement = np.array(inst.placement)
+        placement[who] = given[who] == 0
+        asked, kinds = terms(inst, prices, alpha), ("below", "stray", "beyond", "top", "finite")
+        astray = inst.replace(placement=placement)
+        whole, several = parts(astray, given, len(given))[0], parts(astray, given)
+        with np.errstate(all="ignore"):
+            first = used(whole, asked)
+            found = [used(one, asked) for one in several]
+            for one in (found[0] + found[1] + found[2], found[2] + found[1] + found[0]):
+                np.testing.assert_allclose(one.used, first.used, rtol=1e-12)
+                assert [getattr(one, x) for x in kinds] == [getattr(first, x) for x in kinds]
+        given[who] *= -1
+        whole, several = parts(inst, given, len(given))[0], parts(inst, given)
+        first = used(whole, asked)
+        second, seconds = spent(whole, asked, first), [spent(x, asked, first) for x in several]
+        added = seconds[0] + seconds[1] + seconds[2]
+        np.testing.assert_allclose([added.mass, added.money], [second.mass, second.money])
+        third = errors(whole, asked, first, second)
+        thirds = [errors(x, asked, first, second) for x in several]
+        summed = thirds[0] + thirds[1] + thirds[2]
+        assert third.eps > 1e-3
+        np.testing.assert_allclose([summed.eps, summed.money], [third.eps, third.money])
+
+
 @pytest.mark.parametrize("spoil", ["capacity", "limit", "tasks >= 0", "placement", "finite"])
 def test_what_is_not_feasible_is_refuted(spoil: str) -> None:
     inst, tasks, prices = planted(1.0, True)

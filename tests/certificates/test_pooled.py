@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import fairopt as fo
 from fairopt.certificates.given import given
 from fairopt.certificates.one_price import at_one_price
-from fairopt.certificates.pooled import MANY_COLUMNS, pooled
+from fairopt.certificates.pooled import MANY_COLUMNS, grid, pooled
 from fairopt.certificates.proof import asked
 from fairopt.certificates.search import search
 
@@ -138,3 +140,28 @@ def test_at_one_price_others_are_not_tried(answered):
     price[:3] *= 1.5
     other = type(answer)(answer.held, answer.x, answer.y, price, answer.share)
     assert at_one_price(question, other, np.inf) is None
+
+
+def test_where_limits_stop_users_nothing_is_pooled():
+    """What is left of limits is not summed up there."""
+    inst = cluster(1)
+    alloc = fo.solve(inst.replace(limit=np.full(USERS, 3.0)), fo.ProportionalFair())
+    question, answer = read(alloc)
+    assert question.bounded and grid(question) is None
+    assert at_one_price(question, answer, np.inf) is None
+    assert pooled(question, answer, np.inf) is None
+
+
+def test_servers_of_one_price_count_a_task_alike():
+    """Scores that differ by kind of server; and servers of one price where one counts otherwise."""
+    alloc = fo.solve(cluster(3), fo.AlphaFair(2, criterion="dominant-share"))
+    question, answer = read(alloc)
+    found = pooled(question, answer, 1e-8)
+    assert question.columns.score is not None and found is not None
+    whole = search(question, answer, enough=1e-8).proved
+    apart = np.abs(found.proved.log_share - whole.log_share)
+    assert (apart <= found.proved.below + found.proved.above + whole.below + whole.above).all()
+    score = question.columns.score.copy()
+    score[:, 0] *= 1 + 1e-3
+    other = replace(question, columns=replace(question.columns, score=score))
+    assert pooled(other, answer, np.inf) is None

@@ -239,3 +239,42 @@ def test_a_matrix_that_may_be_singular_is_not_regular() -> None:
     assert NearInverse.of(np.zeros((2, 2)), np.zeros((2, 2))) is None
     near = NearInverse.of(np.array([[1.0, 1.0], [1.0, 1.001]]), np.full((2, 2), 1e-3))
     assert near.wide(np.ones(2)) is None
+
+
+def test_how_much_more_somebody_holds_is_what_fractions_say() -> None:
+    """To the digits of what is due: whoever holds the float next to it holds another amount."""
+    known = 0
+    for seed in range(12):
+        alloc, due = asked(seed)
+        found = strict_levels(alloc)
+        if found is None or CRITERIA[seed % 7 % 3] != "tasks":
+            continue
+        most, least = found.far(alloc)
+        for n, t in enumerate(due):
+            held = sum(map(Fraction, alloc.tasks[n].tolist()))
+            part, wide = (held - t) / t, Fraction(2) ** -50
+            assert Fraction(least[n]) - wide * abs(part) <= part
+            assert part <= Fraction(most[n]) + wide * abs(part)
+            assert most[n] - least[n] <= 1e-20
+            known += 0 < abs(part) < 1e-15
+    assert known
+
+
+@pytest.mark.parametrize("power", [-20, 20])
+def test_the_unit_of_a_task_changes_nothing(power: int) -> None:
+    """Tasks of another size are another number of tasks; shares, and what they may be off by, are
+    the same to the last digits."""
+    known = 0
+    for seed in range(0, 14, 7):
+        alloc, _ = asked(seed)
+        inst, found = alloc.instance, strict_levels(alloc)
+        if found is None:
+            continue
+        size = 2.0 ** (power * (np.arange(len(inst.users)) % 2))[:, None]
+        other = inst.replace(demand=inst.demand * size, limit=inst.limit / size[:, 0])
+        same = fo.Allocation(other, fo.MaxMin("drf"), alloc.tasks / size)
+        again = strict_levels(same.with_(level_prices=alloc.level_prices))
+        assert again is not None and np.array_equal(again.share, found.share)
+        np.testing.assert_allclose(again.off, found.off, rtol=1e-9)
+        known += 1
+    assert known
