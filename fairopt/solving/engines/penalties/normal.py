@@ -18,7 +18,7 @@ import numpy as np
 from fairopt.instance import Floats
 from fairopt.solving.engines.penalties.ground import full
 
-LEAST = 1e-15
+DIAGONAL_LEAST = 1e-15
 """added to the diagonal, relative to it"""
 Solver = Callable[[Floats], Floats]
 
@@ -43,7 +43,7 @@ def whole(
     m[np.diag_indices(len(m))] += diagonal
     scale = 1.0 / np.sqrt(np.diag(m))
     m = m * scale * scale[:, None]
-    m[np.diag_indices(len(m))] += LEAST
+    m[np.diag_indices(len(m))] += DIAGONAL_LEAST
     inverse = np.linalg.inv(m)
 
     def solve(right: Floats) -> Floats:
@@ -68,11 +68,11 @@ def rows_first(
     paid = use * part[:, None]
     link, block = full(of_user.T @ paid), full(use.T @ paid)
     own = (of_user * of_user).T @ part + diagonal[:users]
-    own = own * (1.0 + LEAST)
+    own = own * (1.0 + DIAGONAL_LEAST)
     low = np.concatenate([full(of_user.T @ rank), force], axis=1)
     beside = np.concatenate([full(use.T @ rank), np.zeros((rows, force.shape[1]))], axis=1)
     size = np.diag(block) + diagonal[users:]
-    block[np.diag_indices(rows)] = size * (1.0 + LEAST)
+    block[np.diag_indices(rows)] = size * (1.0 + DIAGONAL_LEAST)
     each, light = link / own[:, None], low / own[:, None]
     block = block - link.T @ each
     cross = beside - each.T @ low
