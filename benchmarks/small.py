@@ -196,7 +196,7 @@ def page(rows: list[Row], shares: Shares) -> str:
         *(line for how in OURS for line in (told(rows, how), "")),
         "Loops are compiled where a call wants many answers, as a sweep does, or "
         f"`{fast.CHOICE}=1` asks for it; to load their machine code takes a third of a second, "
-        "which is not counted here, and to make it, once for an installation, some ten or twenty.",
+        "which is not counted here, and to make it, once for an installation, some thirty.",
         "",
         "All of ours are certified, largest gap or residual "
         f"{max(row.error for row in rows):.0e}; cvxpy's answers are not judged.",

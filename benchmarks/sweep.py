@@ -129,7 +129,7 @@ def beside(points: int) -> list[str]:
         f"The aim is a ratio of {AIM}; by processor time it was {aim} in this run. Compiled loops "
         f"are what a sweep of {fast.MANY_ANSWERS} points or more has where numba is installed"
         f"{by_choice}; to load them takes a third of a second, which is not counted here, and to "
-        "make their machine code, once for an installation, some ten.",
+        "make their machine code, once for an installation, some thirty.",
         "",
         f"Certified: {certified} of {2 * n}, largest gap or residual {gap:.1e}. Largest relative "
         f"difference of a level F_n from the plain way's, which proves nothing: {worst:.1e}.",

@@ -162,14 +162,20 @@ def test_threads_give_the_same_bytes(inst: fo.Instance, serial: Sweep) -> None:
         assert same_bytes(fo.sweep(inst, alphas(0.5, 1, 2, 3, 4), executor), serial)
 
 
+def _many_from(count: int) -> None:
+    fast.MANY_ANSWERS = count
+
+
 def test_many_points_are_compiled_wherever_they_are_solved(
-    inst: fo.Instance, pool: ProcessPoolExecutor, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    inst: fo.Instance, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The whole sweep decides: here, in processes, and where some points are done already."""
     pytest.importorskip("numba")
-    notions, path = alphas(*np.linspace(0.5, 3, fast.MANY_ANSWERS)), tmp_path / "points.jsonl"
+    monkeypatch.setattr(fast, "MANY_ANSWERS", many := 300)
+    notions, path = alphas(*np.linspace(0.5, 3, many)), tmp_path / "points.jsonl"
     found = fo.sweep(inst, notions, resume=path)
-    assert fo.sweep(inst, notions, pool).rows == found.rows
+    with ProcessPoolExecutor(2, initializer=_many_from, initargs=(many,)) as pool:
+        assert fo.sweep(inst, notions, pool).rows == found.rows
     kept = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join(kept[:200]) + "\n", encoding="utf-8")
     assert fo.sweep(inst, notions, resume=path).rows == found.rows
