@@ -127,7 +127,7 @@ def beside(points: int) -> list[str]:
         f"| ratio, NumPy | {theirs.wall / numpy.wall:.1f} | {theirs.cpu / numpy.cpu:.1f} | |",
         "",
         f"The aim is a ratio of {AIM}; by processor time it was {aim} in this run. Compiled loops "
-        f"are what a sweep of {fast.MANY_ANSWERS} points or more has where numba is installed"
+        f"are what a sweep of {fast.MANY_ANSWERS:,} points or more has where numba is installed"
         f"{by_choice}; to load them takes a third of a second, which is not counted here, and to "
         "make their machine code, once for an installation, some thirty.",
         "",
