@@ -14,7 +14,6 @@ FACTS = {
     "refuted": ("propositions.md", r"statements; (\d+) refuted"),
     "alpha_certified": ("alpha-grid.md", r"^(\d+) of \d+ answers are certified"),
     "main_ratio": ("engine-speed.md", r"^\| main \|.*\| (\d+) \| \d+ \|$"),
-    "sweep_ratio": ("sweep.md", r"^\| ratio \| ([\d.]+) \|"),
 }
 """name -> page and where the number stands in it"""
 
